@@ -1,0 +1,55 @@
+"""Flash Attention, taught and built: a course toolkit and a Triton attention operator.
+
+Importing this package is instant. Nothing heavy (torch, triton, matplotlib, ipywidgets) is loaded
+until a name that needs it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_SUBMODULES = (
+    "attention",
+    "course",
+    "doctor",
+    "errors",
+    "exercises",
+    "hardware",
+    "io_model",
+    "kernels",
+    "language",
+    "problem",
+    "progress",
+    "quiz",
+    "reference",
+    "study",
+    "tiled",
+    "viz",
+)
+_NAMES = {
+    "flash_attention": "attention",
+    "merge_partials": "attention",
+    "AttentionProblem": "problem",
+    "TileShape": "problem",
+}
+
+__all__ = sorted([*_SUBMODULES, *_NAMES])
+
+if TYPE_CHECKING:
+    from .attention import flash_attention, merge_partials
+    from .problem import AttentionProblem, TileShape
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NAMES:
+        return getattr(importlib.import_module(f".{_NAMES[name]}", __name__), name)
+    if name in _SUBMODULES:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
