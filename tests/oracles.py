@@ -1,0 +1,304 @@
+"""Float64 truth, test inputs, and how far from the truth a result may be. Uses none of our code.
+
+A tolerance is never typed: each element of an output gets its own budget, a small multiple of the
+rounding unit times the sum of the absolute terms that made it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from fa_toolkit.problem import AttentionProblem
+
+DTYPES = {name: getattr(torch, name) for name in ("float16", "bfloat16", "float32", "float64")}
+LAYOUTS = ("contiguous", "bnhd", "gaps", "padded", "expanded")
+MULTIPLE = 4.0  # the "small multiple" of every budget
+
+# lengths and widths one above, one below and far from any block size; B, Hq, Hkv, Nq, Nk, D, Dv
+SHAPES_THAT_HURT: tuple[AttentionProblem, ...] = tuple(
+    AttentionProblem(*sizes, dtype="float32", causal=causal)
+    for sizes in (
+        (1, 1, 1, 1, 1, 16, 16),
+        (2, 3, 3, 100, 100, 24, 24),
+        (1, 4, 2, 63, 130, 16, 16),
+        (1, 2, 1, 130, 63, 64, 64),
+        (2, 6, 2, 65, 65, 24, 16),
+        (1, 1, 1, 1, 100, 16, 40),
+    )
+    for causal in (False, True)
+)
+
+
+def case_id(problem: AttentionProblem) -> str:
+    """A readable name for a test case, such as `B2-H6:2-N63x130-D24:16-causal`."""
+    p = problem
+    heads = f"{p.heads_q}" if p.heads_q == p.heads_kv else f"{p.heads_q}:{p.heads_kv}"
+    lengths = f"{p.len_q}" if p.len_q == p.len_k else f"{p.len_q}x{p.len_k}"
+    width = f"{p.head_dim}" if p.head_dim == p.head_dim_v else f"{p.head_dim}:{p.head_dim_v}"
+    mask = ("-causal" if p.causal else "") + (f"-w{p.window[0]},{p.window[1]}" if p.window else "")
+    return f"B{p.batch}-H{heads}-N{lengths}-D{width}{mask}"
+
+
+def lay_out(x: Tensor, layout: str) -> Tensor:
+    """The same values under other strides; the memory between them is NaN."""
+    b, h, n, d = x.shape
+    if layout == "bnhd":
+        return x.transpose(1, 2).contiguous().transpose(1, 2)
+    if layout == "gaps":  # every second element of the last axis, every second row
+        view = x.new_full((b, h, 2 * n, 2 * d), float("nan"))[:, :, ::2, ::2]
+    elif layout == "padded":  # rows longer than D, a storage offset
+        view = x.new_full((b, h + 1, n + 2, d + 3), float("nan"))[:, 1:, 1 : n + 1, 2 : d + 2]
+    elif layout == "expanded":  # stride 0 over the batch
+        return x[:1].expand(b, h, n, d)
+    else:
+        return x.contiguous()
+    view.copy_(x)
+    return view
+
+
+def make_qkv(
+    problem: AttentionProblem,
+    dtype: torch.dtype | None = None,
+    *,
+    layout: str = "contiguous",
+    seed: int = 0,
+    device: str = "cpu",
+    spread: float = 1.0,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """q, k, v of `problem`, normal with deviation `spread`; `layout` is one of LAYOUTS."""
+    p, kind = problem, dtype or DTYPES[problem.dtype]
+    rng = torch.Generator().manual_seed(seed)
+
+    def tensor(heads: int, length: int, width: int) -> Tensor:
+        x = torch.randn(p.batch, heads, length, width, generator=rng, dtype=torch.float64)
+        return lay_out((spread * x).to(kind).to(device), layout)
+
+    return (
+        tensor(p.heads_q, p.len_q, p.head_dim),
+        tensor(p.heads_kv, p.len_k, p.head_dim),
+        tensor(p.heads_kv, p.len_k, p.head_dim_v),
+    )
+
+
+def make_grads(
+    problem: AttentionProblem, dtype: torch.dtype | None = None, *, seed: int = 1
+) -> tuple[Tensor, Tensor]:
+    """dO and dlse for `problem`."""
+    p, kind = problem, dtype or DTYPES[problem.dtype]
+    rng = torch.Generator().manual_seed(seed)
+    do = torch.randn(p.batch, p.heads_q, p.len_q, p.head_dim_v, generator=rng, dtype=torch.float64)
+    dlse = torch.randn(p.batch, p.heads_q, p.len_q, generator=rng, dtype=torch.float64)
+    return do.to(kind), dlse.to(torch.float64 if kind == torch.float64 else torch.float32)
+
+
+def visibility(problem: AttentionProblem) -> Tensor:
+    """[Nq, Nk] of bool, written out pair by pair."""
+    pairs = [[problem.sees(i, j) for j in range(problem.len_k)] for i in range(problem.len_q)]
+    return torch.tensor(pairs, dtype=torch.bool).reshape(problem.len_q, problem.len_k)
+
+
+@dataclass
+class Truth:
+    """Exact results and, for each, the sum of absolute terms (`terms`), the part that comes
+    through the rounding of the scores (`through`) and the part of numbers too small for the dtype
+    (`small`)."""
+
+    values: dict[str, Tensor]
+    terms: dict[str, Tensor]
+    through: dict[str, Tensor]
+    small: dict[str, Tensor]
+    dtype: torch.dtype
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self.values[name]
+
+
+def _forward(
+    q: Tensor, k: Tensor, v: Tensor, sink: Tensor | None, seen: Tensor, scale: float, cap: float
+) -> dict[str, Tensor]:
+    raw = scale * q @ k.mT
+    s = (cap * torch.tanh(raw / cap) if cap else raw).masked_fill(~seen, float("-inf"))
+    extra = None if sink is None else sink[None, :, None, None].expand(*s.shape[:3], 1)
+    logits = s if extra is None else torch.cat((s, extra), dim=-1)
+    lse = torch.full(s.shape[:3], float("-inf"), dtype=s.dtype)
+    if logits.shape[-1]:
+        alive = (logits > float("-inf")).any(-1)
+        lse = torch.where(alive, torch.logsumexp(logits.masked_fill(~alive[..., None], 0), -1), lse)
+    p = torch.exp(s - lse.masked_fill(lse == float("-inf"), 0)[..., None])
+    return {"o": p @ v, "lse": lse, "p": p, "raw": raw}
+
+
+def truth(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    causal: bool = False,
+    window: tuple[int, int] | None = None,
+    softcap: float | None = None,
+    scale: float | None = None,
+    sink: Tensor | None = None,
+    do: Tensor | None = None,
+    dlse: Tensor | None = None,
+) -> Truth:
+    """Attention of the very inputs in float64; gradients by autograd where `do` or `dlse` comes.
+
+    Values: o, lse, and dq, dk, dv (dsink with a sink).
+    """
+    (b, hq, nq, d), (hkv, nk, dv) = q.shape, v.shape[1:]
+    dtype = q.dtype
+    mask = AttentionProblem(b, hq, hkv, nq, nk, d, dv, "float32", causal, window)
+    seen = visibility(mask)
+    scale = 1 / math.sqrt(d) if scale is None else scale
+    cap = softcap or 0.0
+    group = hq // hkv if hkv else 1
+    leaves = [t.detach().cpu().double().requires_grad_() for t in (q, k, v)]
+    leaf_sink = None if sink is None else sink.detach().cpu().double().requires_grad_()
+    wide = [leaves[0], *(t.repeat_interleave(group, 1) for t in leaves[1:])]
+    f = _forward(*wide, leaf_sink, seen, scale, cap)
+    result = Truth({"o": f["o"].detach(), "lse": f["lse"].detach()}, {}, {}, {}, dtype)
+    grads = do is not None or dlse is not None
+    zero_o, zero_lse = torch.zeros_like(f["o"]), torch.zeros_like(f["lse"])
+    do64 = zero_o if do is None else do.detach().cpu().double()
+    dlse64 = zero_lse if dlse is None else dlse.detach().cpu().double()
+    if grads:
+        dead = f["lse"] == float("-inf")
+        loss = (f["o"] * do64).sum() + (f["lse"].masked_fill(dead, 0) * dlse64).sum()
+        names = ["dq", "dk", "dv"] + ([] if sink is None else ["dsink"])
+        inputs = leaves + ([] if leaf_sink is None else [leaf_sink])
+        found = torch.autograd.grad(loss, inputs, allow_unused=True)
+        for name, leaf, grad in zip(names, inputs, found, strict=True):
+            result.values[name] = torch.zeros_like(leaf) if grad is None else grad
+    with torch.no_grad():
+        absolute = [t.abs() for t in wide]
+        _bounds(result, f, absolute, seen, scale, cap, do64.abs(), dlse64.abs(), leaf_sink, grads)
+    if grads:
+        for table in (result.terms, result.through, result.small):
+            for name in ("dk", "dv"):  # heads of a group add up
+                width = d if name == "dk" else dv
+                table[name] = table[name].reshape(b, hkv, group, nk, width).sum(2)
+    return result
+
+
+def _bounds(
+    out: Truth,
+    f: dict[str, Tensor],
+    absolute: list[Tensor],
+    seen: Tensor,
+    scale: float,
+    cap: float,
+    do: Tensor,
+    dlse: Tensor,
+    sink: Tensor | None,
+    grads: bool,
+) -> None:
+    """Fill in the sums of absolute terms. `a` bounds |ds| per unit of float32 rounding."""
+    q, k, v = absolute
+    p, finite_lse = f["p"], f["lse"].masked_fill(f["lse"] == float("-inf"), 0)
+    a = (abs(scale) * q @ k.mT + f["raw"].abs() + finite_lse.abs()[..., None] + 1) * seen
+    mean_a = (p * a).sum(-1, keepdim=True) + (finite_lse.abs() * (sink is not None))[..., None]
+    wobble = p * (a + mean_a)  # how far p moves when every score is rounded
+    ones = seen.double().expand_as(p)
+    out.terms["o"], out.through["o"], out.small["o"] = p @ v, wobble @ v, ones @ v + 1
+    lse_terms = finite_lse.abs() + mean_a[..., 0]
+    out.terms["lse"], out.through["lse"] = torch.zeros_like(lse_terms), lse_terms
+    out.small["lse"] = torch.zeros_like(lse_terms)
+    if not grads:
+        return
+    row = (do * (p @ v)).sum(-1, keepdim=True)  # rowsum(|dO| P|V|)
+    spread = do @ v.mT + row + dlse[..., None]
+    slope = 1 - torch.tanh(f["raw"] / cap) ** 2 if cap else torch.ones_like(p)
+    g, dg = p * spread, wobble * spread + p * (wobble @ v * do).sum(-1, keepdim=True)
+    g_cap = g * slope
+    dg = dg + (g * (a + 1) if cap else 0)
+    tables = (out.terms, out.through, out.small)
+    for table, left, mid in zip(tables, (g_cap, dg, ones), (p, wobble, ones), strict=True):
+        table["dq"] = abs(scale) * left @ k + (table is out.small)
+        table["dk"] = abs(scale) * left.mT @ q + (table is out.small)
+        table["dv"] = mid.mT @ do + (table is out.small)
+    if sink is not None:
+        p_sink = torch.exp(sink[None, :, None] - finite_lse)
+        both = row[..., 0] + dlse
+        out.terms["dsink"] = (p_sink * both).sum((0, 2))
+        out.through["dsink"] = (p_sink * both * (1 + finite_lse.abs() + mean_a[..., 0])).sum((0, 2))
+        out.small["dsink"] = torch.zeros_like(out.terms["dsink"])
+
+
+def budget(exact: Truth, name: str, dtype: torch.dtype | None = None) -> Tensor:
+    """How far each element of output `name` may be from the truth, for inputs of `dtype`.
+
+    Rounding to `dtype` of every term, float32 rounding of the scores below it, and the smallest
+    step of `dtype`; lse in float32 terms for every dtype.
+    """
+    dtype = dtype or exact.dtype
+    info = torch.finfo(dtype)
+    inner = torch.finfo(torch.float64 if dtype == torch.float64 else torch.float32).eps
+    rounding = info.eps * exact.terms[name] + inner * exact.through[name]
+    return MULTIPLE * (rounding + info.tiny * info.eps * exact.small[name])
+
+
+def assert_within_budget(
+    name: str, got: Tensor, exact: Truth, dtype: torch.dtype | None = None, *, label: str = ""
+) -> None:
+    """Every element of `got` lies within its own budget of `exact[name]`; infinities in place."""
+    want = exact[name]
+    assert got.shape == want.shape, f"{name}: shape {tuple(got.shape)}, want {tuple(want.shape)}"
+    if not want.numel():
+        return
+    got = got.detach().cpu().double()
+    error = torch.where(got == want, 0.0, (got - want).abs())  # equal infinities are no error
+    allowed = budget(exact, name, dtype)
+    over = error / allowed.clamp_min(torch.finfo(torch.float64).tiny)
+    over = torch.where(torch.isfinite(got) == torch.isfinite(want), over, float("inf"))
+    over = torch.where(torch.isnan(over), float("inf"), over)
+    worst = int(over.argmax())
+    if float(over.flatten()[worst]) <= 1:
+        return
+    place = tuple(int(i) for i in torch.unravel_index(torch.tensor(worst), over.shape))
+    raise AssertionError(
+        f"{label + ' ' if label else ''}{name}{list(place)}: got {float(got[place]):.9g}, "
+        f"want {float(want[place]):.9g}, error {float(error[place]):.3g} = "
+        f"{float(over[place]):.3g} times its budget {float(allowed[place]):.3g}; "
+        f"{int((over > 1).sum())} of {over.numel()} elements are over"
+    )
+
+
+def plain_attention(q: Tensor, k: Tensor, v: Tensor, **keywords: Any) -> tuple[Tensor, Tensor]:
+    """(o, lse) as plain torch computes it in the dtype of the inputs: the peer to compare with."""
+    exact_mask = AttentionProblem(
+        *(q.shape[0], q.shape[1], k.shape[1], q.shape[2], k.shape[2], q.shape[3], v.shape[3]),
+        causal=keywords.get("causal", False),
+        window=keywords.get("window"),
+    )
+    group = exact_mask.group or 1
+    k, v = (t.repeat_interleave(group, 1) for t in (k, v))
+    scale, cap = keywords.get("scale"), keywords.get("softcap")
+    s = (q @ k.mT) * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
+    s = cap * torch.tanh(s / cap) if cap else s
+    s = s.masked_fill(~visibility(exact_mask).to(s.device), float("-inf")).float()
+    if (sink := keywords.get("sink")) is not None:
+        s = torch.cat((s, sink.float()[None, :, None, None].expand(*s.shape[:3], 1)), -1)
+    p = torch.softmax(s, -1).nan_to_num(0.0)[..., : k.shape[2]]
+    return p.to(v.dtype) @ v, torch.logsumexp(s, -1)
+
+
+def assert_no_worse_than_peer(name: str, got: Tensor, peer: Tensor, exact: Truth) -> None:
+    """The peers' rule: at most twice the error of plain torch in the same dtype, plus eps."""
+    want = exact[name]
+    live = torch.isfinite(want)
+    if not bool(live.any()):
+        return
+
+    def worst(x: Tensor) -> float:
+        return float(x.detach().cpu().double()[live].abs().max())
+
+    error, theirs = worst(got.cpu() - want), worst(peer.cpu() - want)
+    slack = torch.finfo(exact.dtype).eps * worst(want)
+    assert error <= 2 * theirs + slack, (
+        f"{name}: error {error:.3g}, plain torch {theirs:.3g}, eps {slack:.3g}"
+    )
