@@ -1,0 +1,52 @@
+"""Pictures: figures, the softmax stepper, and the one palette they share.
+
+Widgets and figures draw what the package computed (traces, byte counts, softmax states). Nothing
+here imports the kernels, so every picture works without a GPU and without Triton. Importing this
+package loads neither matplotlib nor ipywidgets; the names below do when they are first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+_NAMES = {
+    "memory_growth": "figures.growth",
+    "memory_ladder": "figures.ladder",
+    "pointer_grid": "figures.pointers",
+    "roofline_figure": "figures.roofline",
+    "score_tiles": "figures.tiles",
+    "softmax_bars": "figures.softmax",
+    "tile_walk": "figures.walk",
+    "traffic_bars": "figures.traffic",
+    "scrub": "sliders",
+    "stepper": "softmax_stepper",
+}
+_SUBMODULES = ("palette",)
+
+__all__ = sorted([*_NAMES, *_SUBMODULES])
+
+if TYPE_CHECKING:
+    from . import palette
+    from .figures.growth import memory_growth
+    from .figures.ladder import memory_ladder
+    from .figures.pointers import pointer_grid
+    from .figures.roofline import roofline_figure
+    from .figures.softmax import softmax_bars
+    from .figures.tiles import score_tiles
+    from .figures.traffic import traffic_bars
+    from .figures.walk import tile_walk
+    from .sliders import scrub
+    from .softmax_stepper import stepper
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NAMES:
+        return getattr(importlib.import_module(f".{_NAMES[name]}", __name__), name)
+    if name in _SUBMODULES:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
