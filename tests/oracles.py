@@ -17,7 +17,7 @@ from fa_toolkit.problem import AttentionProblem
 
 DTYPES = {name: getattr(torch, name) for name in ("float16", "bfloat16", "float32", "float64")}
 LAYOUTS = ("contiguous", "bnhd", "gaps", "padded", "expanded")
-MULTIPLE = 4.0  # the "small multiple" of every budget
+MULTIPLE = 2.0  # the "small multiple" of every budget
 
 # lengths and widths one above, one below and far from any block size; B, Hq, Hkv, Nq, Nk, D, Dv
 SHAPES_THAT_HURT: tuple[AttentionProblem, ...] = tuple(
