@@ -14,7 +14,9 @@ _ADA_TUNING = (
 )
 _GB202 = "NVIDIA RTX Blackwell GPU Architecture, whitepaper V1.1 (2025), appendix A"
 _B200_TUNING = "NVIDIA, Tuning CUDA Applications for Blackwell GPU Architecture"
-_B200_SHEET = "NVIDIA Blackwell, datasheet (2025), 'Individual Blackwell GPU Specifications', HGX B200"
+_B200_SHEET = (
+    "NVIDIA Blackwell, datasheet (2025), 'Individual Blackwell GPU Specifications', HGX B200"
+)
 
 RTX_4090 = GPU(
     key="rtx-4090",

@@ -1,4 +1,4 @@
-"""Records of AMD GPUs (MI300X). A compute unit stands for an SM, LDS for shared memory. Data only."""
+"""Records of AMD GPUs, data only. A compute unit stands for an SM, LDS for shared memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of GPUs with the Turing and Ampere architectures (T4, A100, A800, RTX 3090). Data only."""
+"""Records of NVIDIA GPUs with the Turing and Ampere architectures. Data only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ EXP = (
     " table 'Throughput of Native Arithmetic Instructions' (exponential: 16 per clock per SM)"
 )
 BANKS = (
-    "NVIDIA, CUDA C++ Programming Guide, Shared Memory: 32 banks of 4 bytes, one access each a clock"
+    "NVIDIA, CUDA C++ Programming Guide, Shared Memory: 32 banks of 4 bytes, each one access a"
+    " clock"
 )
 DISSECTED = (
     "Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture (arXiv 2402.13499),"
@@ -29,6 +30,7 @@ _A100_TUNING = (
     " section 'Unified Shared Memory/L1/Texture Cache'"
 )
 _T4 = "NVIDIA Turing GPU Architecture, whitepaper (2018), appendix 'Tesla T4'"
+_T4_TUNING = "NVIDIA, Tuning CUDA Applications for Turing"
 _GA102 = "NVIDIA Ampere GA102 GPU Architecture, whitepaper V2.0 (2020)"
 
 A100_40 = GPU(
@@ -174,7 +176,7 @@ T4 = GPU(
     sources={
         "sms": f"{_T4} (40 SMs)",
         "registers_per_sm": _T4,
-        "l1_per_sm": "NVIDIA, Turing Tuning Guide, section 'Unified Shared Memory/L1/Texture Cache'",
+        "l1_per_sm": f"{_T4_TUNING}, section 'Unified Shared Memory/L1/Texture Cache' (96 KB)",
         "shared_per_sm": GUIDE,
         "shared_per_block": GUIDE,
         "l2": f"{_T4} (4096 KB)",

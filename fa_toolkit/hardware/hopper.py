@@ -1,4 +1,4 @@
-"""Records of GPUs with the Hopper architecture (H100, H800, H200, H20). Data only."""
+"""Records of NVIDIA GPUs with the Hopper architecture (H100, H800, H200, H20). Data only."""
 
 from __future__ import annotations
 

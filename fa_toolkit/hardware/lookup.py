@@ -107,7 +107,7 @@ def from_properties(properties: Any) -> GPU:
     is_amd = amd_arch.startswith("gfx")
     registers = getattr(properties, "regs_per_multiprocessor", None)
     # ROCm reports the L2 of one die of several, so it is left out there
-    figures: dict[str, int | None] = {
+    figures: dict[str, Any] = {
         "sms": getattr(properties, "multi_processor_count", None),
         "registers_per_sm": None if registers is None or is_amd else 4 * registers,
         "shared_per_sm": getattr(properties, "shared_memory_per_multiprocessor", None),
