@@ -1,0 +1,1 @@
+"""Still figures drawn with matplotlib, each a function from numbers to a `Figure`."""
