@@ -142,7 +142,8 @@ def _sum_group(problem: AttentionProblem, grad: Tensor) -> Tensor:
     """Gradients of the query heads that share one key/value head, added up."""
     if problem.group == 0:  # no heads at all, or no query heads: nothing flows back
         return grad.new_zeros(problem.batch, problem.heads_kv, *grad.shape[2:])
-    return grad.unflatten(1, (problem.heads_kv, problem.group)).sum(2)
+    shape = (problem.batch, problem.heads_kv, problem.group, *grad.shape[2:])
+    return grad.reshape(shape).sum(2)
 
 
 def _scores(

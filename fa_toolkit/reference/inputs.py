@@ -50,22 +50,25 @@ def problem_of(
                 hint=f"{name}.to(q.dtype)",
             )
         if x.device != q.device:
-            expected = Text(f"the device of q, {q.device}", f"与 q 同在 {q.device}")
-            raise DeviceError(name, expected=expected, got=str(x.device), hint=f"{name}.to(q.device)")
+            raise DeviceError(
+                name,
+                expected=Text(f"the device of q, {q.device}", f"与 q 同在 {q.device}"),
+                got=str(x.device),
+                hint=f"{name}.to(q.device)",
+            )
     batch, heads_q, len_q, head_dim = q.shape
     heads_kv, len_k, head_dim_v = v.shape[1:]
     if k.shape != (batch, heads_kv, len_k, head_dim):
-        expected = str([batch, heads_kv, len_k, head_dim])
-        raise ShapeError("k", expected=expected, got=str(list(k.shape)))
+        wanted = str([batch, heads_kv, len_k, head_dim])
+        raise ShapeError("k", expected=wanted, got=str(list(k.shape)))
     if v.shape[0] != batch:
         raise ShapeError("v", expected=f"[{batch}, Hkv, Nk, Dv]", got=str(list(v.shape)))
     if head_dim_v == 0:  # AttentionProblem reads 0 as "the same as head_dim"
         raise ShapeError("v", expected="Dv 1..256", got=str(list(v.shape)))
     if sink is not None and sink.shape != (heads_q,):
         raise ShapeError("sink", expected=f"[{heads_q}]", got=str(list(sink.shape)))
-    return AttentionProblem(
-        batch, heads_q, heads_kv, len_q, len_k, head_dim, head_dim_v, _NAMES[q.dtype], causal, window
-    )
+    sizes = (batch, heads_q, heads_kv, len_q, len_k, head_dim, head_dim_v)
+    return AttentionProblem(*sizes, _NAMES[q.dtype], causal, window)
 
 
 def check_scalars(

@@ -105,7 +105,8 @@ def online_softmax(x: Tensor, block: int = 1, *, passes: PassCounter | None = No
     m = x.new_full(x.shape[:-1], MINUS_INF)
     l = torch.zeros_like(m)  # noqa: E741  (the letter of the formula)
     _walk(passes)
-    for part in x.split(block, dim=-1) if x.shape[-1] else ():
+    for start in range(0, x.shape[-1], block):
+        part = x[..., start : start + block]
         m_new = torch.maximum(m, part.amax(-1))
         pivot = m_new.masked_fill(m_new == MINUS_INF, 0.0)  # never -inf minus -inf
         l = l * torch.exp(m - pivot) + torch.exp(part - pivot[..., None]).sum(-1)  # noqa: E741
