@@ -1,0 +1,92 @@
+"""Triton: the warm-up kernels, the flash forward kernel, their launchers, and a safe interpreter.
+
+Importing this package decides where kernels run (see `runtime`), before Triton is imported.
+Where there is no Triton the import still works, and the first use of a kernel says what is missing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from ..errors import BackendUnavailable
+from .runtime import Mode, mode, require
+
+if TYPE_CHECKING:
+    from .flash_forward import flash_forward, flash_forward_kernel, online_softmax_step, visit_tile
+    from .launching import launch
+    from .matmul import matmul, matmul_kernel
+    from .recording import Access, Recording, record, record_flash_forward
+    from .row_softmax import online_row_softmax_kernel, row_softmax, row_softmax_kernel
+    from .vector_add import vector_add, vector_add_kernel
+
+_HOMES = {
+    "Access": "recording",
+    "Recording": "recording",
+    "flash_forward": "flash_forward",
+    "flash_forward_kernel": "flash_forward",
+    "launch": "launching",
+    "matmul": "matmul",
+    "matmul_kernel": "matmul",
+    "online_row_softmax_kernel": "row_softmax",
+    "online_softmax_step": "flash_forward",
+    "record": "recording",
+    "record_flash_forward": "recording",
+    "row_softmax": "row_softmax",
+    "row_softmax_kernel": "row_softmax",
+    "vector_add": "vector_add",
+    "vector_add_kernel": "vector_add",
+    "visit_tile": "flash_forward",
+}
+
+__all__ = [
+    "Access",
+    "BackendUnavailable",
+    "Mode",
+    "Recording",
+    "flash_forward",
+    "flash_forward_kernel",
+    "launch",
+    "matmul",
+    "matmul_kernel",
+    "mode",
+    "online_row_softmax_kernel",
+    "online_softmax_step",
+    "record",
+    "record_flash_forward",
+    "require",
+    "row_softmax",
+    "row_softmax_kernel",
+    "vector_add",
+    "vector_add_kernel",
+    "visit_tile",
+]
+
+
+class _Kernels(ModuleType):
+    """A package in which a launcher's name means the launcher, never the file that holds it."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Kernels
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    require()
+    value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+mode()

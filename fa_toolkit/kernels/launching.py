@@ -1,0 +1,93 @@
+"""Start a kernel on the device of its tensors, with errors a learner can read."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+from triton.runtime.jit import JITFunction, KernelInterface
+
+from ..errors import ArgumentError, BackendUnavailable, DeviceError
+from ..language import Text
+from . import runtime
+
+
+def on_device_of(tensor: torch.Tensor) -> AbstractContextManager[Any]:
+    """Makes the tensor's GPU the current one, which is where Triton launches."""
+    return torch.cuda.device(tensor.device) if tensor.is_cuda else nullcontext()
+
+
+def require_kernels(*tensors: torch.Tensor) -> None:
+    """Refuse tensors that no kernel of this process can reach.
+
+    Raises:
+        BackendUnavailable: if kernels cannot run here, or compile for a GPU while a tensor is not
+            on one.
+        DeviceError: if the tensors lie on different devices.
+    """
+    found = runtime.require()
+    devices = sorted({str(t.device) for t in tensors})
+    if len(devices) > 1:
+        raise DeviceError(
+            "tensors",
+            expected=Text("all on one device", "都在同一个设备上"),
+            got=", ".join(devices),
+        )
+    if found == "gpu" and not all(t.is_cuda for t in tensors):
+        raise BackendUnavailable(
+            "Triton",
+            expected=Text("tensors on a GPU: this process compiles", "GPU 上的张量：本进程是编译模式"),
+            got=", ".join(devices),
+            hint=Text(
+                '.cuda(), impl="tiled", or restart with TRITON_INTERPRET=1',
+                '.cuda()、impl="tiled"，或设置 TRITON_INTERPRET=1 后重启',
+            ),
+        )
+
+
+def launch(kernel: Any, grid: Any, *args: Any, **meta: Any) -> Any:
+    """Run `kernel` over `grid`: what `kernel[grid](*args, **meta)` does, with the checks around it.
+
+    In the interpreter an access outside a tensor raises `OutOfBoundsError` with the tensor, the
+    program and the offsets; any error points at the line of the kernel.
+
+    Args:
+        kernel: a function decorated with `triton.jit`.
+        grid: number of programs, an int or up to three of them.
+        args: the kernel's arguments, tensors for its pointers.
+        meta: constexpr arguments, and num_warps, num_stages.
+
+    Raises:
+        BackendUnavailable: if no kernel can run here.
+        ArgumentError: if `kernel` is not a jitted function.
+        OutOfBoundsError: if it touches memory outside its tensors (in the interpreter).
+    """
+    require_kernels(*(a for a in args if isinstance(a, torch.Tensor)))
+    if not isinstance(kernel, KernelInterface):
+        raise ArgumentError(
+            "kernel",
+            expected=Text("a function decorated with @triton.jit", "用 @triton.jit 装饰的函数"),
+            got=type(kernel).__name__,
+            hint=Text("put @triton.jit above the def", "在 def 上一行写 @triton.jit"),
+        )
+    if runtime.mode() == "interpreter" and isinstance(kernel, JITFunction):
+        raise BackendUnavailable(
+            getattr(kernel, "__name__", "kernel"),
+            expected=Text("a kernel decorated for the interpreter", "为解释器装饰的内核"),
+            got=Text("one decorated for a GPU", "为 GPU 装饰的内核"),
+            hint=Text(
+                "restart the kernel and import fa_toolkit first", "重启内核，并最先导入 fa_toolkit"
+            ),
+        )
+    grid = (grid,) if isinstance(grid, int) else grid
+    first = next((a for a in args if isinstance(a, torch.Tensor)), torch.empty(0))
+    try:
+        with on_device_of(first):
+            return kernel[grid](*args, **meta)
+    except Exception as error:
+        if runtime.mode() != "interpreter":
+            raise
+        from .interpreter import short_traceback
+
+        raise error.with_traceback(short_traceback(error)) from None

@@ -1,0 +1,24 @@
+"""How exact float32 products are: PyTorch's own setting, so exact unless the user asks otherwise."""
+
+from __future__ import annotations
+
+import torch
+
+
+def dot_precision(x: torch.Tensor) -> str:
+    """`input_precision` for `tl.dot`: "tf32" where PyTorch would use it for float32, else "ieee"."""
+    if x.dtype != torch.float32 or not x.is_cuda:
+        return "ieee"
+    if torch.version.hip is None and torch.cuda.get_device_capability(x.device) < (8, 0):
+        return "ieee"
+    return "tf32" if asked_precision() == "tf32" else "ieee"
+
+
+def asked_precision() -> str:
+    """What PyTorch was told for float32 matrix products on a GPU: "ieee" or "tf32"."""
+    matmul = torch.backends.cuda.matmul
+    for place in (matmul, torch.backends):  # the general setting holds where the special is unset
+        chosen = getattr(place, "fp32_precision", "none")
+        if chosen != "none":
+            return str(chosen)
+    return "ieee"
