@@ -65,7 +65,8 @@ FALLING_BACK = Text(
 )
 PIP_FAILED = Text(
     "pip could not install that; its own words are above. Most often it is the network: try again, "
-    "or name a mirror near you with INDEX=<url>. What is already here is kept. Free disk: {free:.1f} GB.",
+    "or name a mirror near you with INDEX=<url>. What is here already is kept. Disk free: {free:.1f} "
+    "GB.",
     "pip 没能装上，原因见上面它自己的输出。多半是网络：再试一次，或用 INDEX=<url> 指定附近的镜像。"
     "已经装好的部分会保留。磁盘剩余：{free:.1f} GB。",
 )

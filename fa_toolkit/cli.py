@@ -1,0 +1,188 @@
+"""The `fa` command: the course from a terminal.
+
+Each subcommand imports what it needs when it runs, so that `fa --help` is instant.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import __version__, language
+from .errors import FaError
+from .language import LANGUAGES, Text, say
+
+#: exit codes, as in the shell's own conventions
+DONE, NOT_SO, MISUSED, INTERRUPTED = 0, 1, 2, 130
+
+_ABOUT = Text(
+    "Flash Attention, taught and built: the course and its toolkit.",
+    "Flash Attention：讲清楚，写出来。课程与工具包。",
+)
+_HELP = {
+    "lab": Text("open the course in JupyterLab", "用 JupyterLab 打开课程"),
+    "doctor": Text(
+        "look at this machine; the exit code says whether the course can be worked",
+        "检查这台机器；退出码表示能不能学这门课",
+    ),
+    "quiz": Text("answer the questions of a chapter here", "在终端里做一章的题目"),
+    "progress": Text("what you answered, chapter by chapter", "各章的答题情况"),
+    "check": Text("check your solution of an exercise", "检查一道练习的解答"),
+}
+_OPTIONS = {
+    "lang": Text("en or zh; without it the system's language", "en 或 zh；不写则用系统语言"),
+    "port": Text("port; without it the first free one from 8888", "端口；不写则从 8888 起找空闲的"),
+    "ip": Text("address to listen on", "监听的地址"),
+    "no_browser": Text("do not open a browser", "不打开浏览器"),
+    "study": Text("folder of your copies of the notebooks", "存放你自己那份 notebook 的文件夹"),
+    "chapter": Text("chapter to open, 0 to begin with", "打开哪一章，从 0 开始"),
+    "extra": Text("after --: options for jupyter-lab itself", "-- 之后：交给 jupyter-lab 的选项"),
+    "plain": Text("plain lines instead of a table", "纯文本，不画表格"),
+    "quiz_chapter": Text("number of the chapter; without it a list", "章号；不写则列出各章"),
+    "bank": Text("folder of another question bank", "另一个题库的文件夹"),
+    "exercise": Text("id such as 03.merge; without it a list", "编号，如 03.merge；不写则列出全部"),
+    "file": Text(
+        "your solution: solution.py, or solution.py:function",
+        "你的解答：solution.py 或 solution.py:函数名",
+    ),
+}
+_OPENING = Text("JupyterLab opens here (Ctrl+C ends it):", "JupyterLab 的地址（按 Ctrl+C 结束）：")
+_RUNS_ALREADY = Text(
+    "A JupyterLab for this folder is running already:", "这个文件夹的 JupyterLab 已经在运行："
+)
+_FOLDER = Text("Your notebooks: {folder}", "你的 notebook：{folder}")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand; returns its exit code and never a traceback for a known mistake."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    wanted = _language_asked(arguments)
+    if wanted in LANGUAGES:
+        language.choose(wanted)
+    options = _parser().parse_args(arguments)
+    try:
+        code: int = options.run(options)
+        sys.stdout.flush()
+    except FaError as error:
+        print(f"fa: {error}", file=sys.stderr)
+        return MISUSED
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of a pipe has gone: fa doctor | head -1
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    return code
+
+
+def _language_asked(arguments: list[str]) -> str:
+    """The value of --lang, found before parsing so that the help speaks it too."""
+    for at, argument in enumerate(arguments):
+        if argument == "--":
+            break
+        if argument == "--lang" and at + 1 < len(arguments):
+            return arguments[at + 1]
+        if argument.startswith("--lang="):
+            return argument.partition("=")[2]
+    return ""
+
+
+def _parser() -> argparse.ArgumentParser:
+    every = argparse.ArgumentParser(add_help=False)
+    every.add_argument("--lang", choices=LANGUAGES, help=say(_OPTIONS["lang"]))
+    parser = argparse.ArgumentParser(prog="fa", description=say(_ABOUT), parents=[every])
+    parser.add_argument("--version", action="version", version=f"fa-toolkit {__version__}")
+    commands = parser.add_subparsers(metavar="<command>", required=True)
+
+    def add(name: str, run: object) -> argparse.ArgumentParser:
+        text = say(_HELP[name])
+        command = commands.add_parser(name, help=text, description=text, parents=[every])
+        command.set_defaults(run=run)
+        return command
+
+    lab = add("lab", _lab)
+    lab.add_argument("--chapter", type=int, default=0, help=say(_OPTIONS["chapter"]))
+    lab.add_argument("--port", type=int, help=say(_OPTIONS["port"]))
+    lab.add_argument("--ip", default="127.0.0.1", help=say(_OPTIONS["ip"]))
+    lab.add_argument("--no-browser", action="store_true", help=say(_OPTIONS["no_browser"]))
+    lab.add_argument("--study", type=Path, metavar="DIR", help=say(_OPTIONS["study"]))
+    lab.add_argument("extra", nargs="*", metavar="-- ...", help=say(_OPTIONS["extra"]))
+
+    doctor = add("doctor", _doctor)
+    doctor.add_argument("--plain", action="store_true", help=say(_OPTIONS["plain"]))
+
+    quiz = add("quiz", _quiz)
+    quiz.add_argument("chapter", nargs="?", type=int, help=say(_OPTIONS["quiz_chapter"]))
+    quiz.add_argument("--bank", type=Path, metavar="DIR", help=say(_OPTIONS["bank"]))
+
+    add("progress", _progress)
+
+    check = add("check", _check)
+    check.add_argument("exercise", nargs="?", help=say(_OPTIONS["exercise"]))
+    check.add_argument("file", nargs="?", help=say(_OPTIONS["file"]))
+    return parser
+
+
+def _lab(options: argparse.Namespace) -> int:
+    from . import lab, study
+
+    folder = options.study or study.study_folder()
+    update = study.prepare(folder.expanduser().resolve())
+    for line in update.messages():
+        print(line)
+    print(say(_FOLDER, folder=update.folder))
+    already = lab.running(update.folder) if options.port is None else None
+    if already:
+        print(say(_RUNS_ALREADY), already, sep="\n  ")
+        if not options.no_browser:
+            lab.show(already)
+        return DONE
+    planned = lab.plan(
+        update.folder,
+        lang=options.lang or language.current(),
+        ip=options.ip,
+        port=options.port,
+        chapter=options.chapter,
+    )
+    print(say(_OPENING), planned.url, sep="\n  ", flush=True)
+    return lab.serve(planned, browser=not options.no_browser, extra=tuple(options.extra))
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from .doctor import report
+
+    found = report()
+    if options.plain or not sys.stdout.isatty():
+        print(found.text())
+    else:
+        from rich.console import Console
+
+        console = Console(highlight=False)
+        console.print(found.table())
+        console.print(f"\n{found.verdict}", style="green" if found.ok else "bold red")
+    return DONE if found.ok else NOT_SO
+
+
+def _quiz(options: argparse.Namespace) -> int:
+    from .terminal import quiz
+
+    return quiz(options.chapter, bank=options.bank)
+
+
+def _progress(options: argparse.Namespace) -> int:
+    from .terminal import progress
+
+    return progress()
+
+
+def _check(options: argparse.Namespace) -> int:
+    from .terminal import check
+
+    return check(options.exercise, options.file)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

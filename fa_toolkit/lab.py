@@ -1,0 +1,175 @@
+"""Starts JupyterLab on the learner's copies, with settings that stay inside their folder.
+
+Jupyter's configuration, kernels, history and window layout go to `study/.jupyter`, so nothing the
+course does is seen by another Jupyter of the same person, and nothing of theirs disturbs it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+import webbrowser
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from . import study
+from .errors import ArgumentError, BackendUnavailable
+from .language import Language, Text
+
+HOST = "127.0.0.1"
+FIRST_PORT = 8888
+_QUIET = {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True}
+_NOTIFICATIONS = "@jupyterlab/apputils-extension/notification.jupyterlab-settings"
+
+
+@dataclass(frozen=True)
+class Lab:
+    """How one JupyterLab will be started."""
+
+    folder: Path
+    notebook: str | None
+    ip: str
+    port: int
+    token: str
+
+    @property
+    def url(self) -> str:
+        """What to open; the token is the password."""
+        path = f"lab/tree/{quote(self.notebook)}" if self.notebook else "lab"
+        host = HOST if self.ip in ("0.0.0.0", "*", "") else self.ip
+        host = f"[{host}]" if ":" in host else host
+        return f"http://{host}:{self.port}/{path}?token={self.token}"
+
+    def command(self, *, browser: bool, extra: tuple[str, ...] = ()) -> list[str]:
+        """The command line; `extra` goes to jupyter-lab unchanged and wins over ours."""
+        home = self.folder / ".jupyter"
+        options = {
+            "ServerApp.ip": self.ip,
+            "ServerApp.port": str(self.port),
+            "ServerApp.port_retries": "0",
+            "ServerApp.root_dir": str(self.folder),
+            "ServerApp.log_level": "WARN",
+            "LabApp.default_url": f"/lab/tree/{quote(self.notebook)}" if self.notebook else "/lab",
+            "LabApp.user_settings_dir": str(home / "lab" / "user-settings"),
+            "LabApp.workspaces_dir": str(home / "lab" / "workspaces"),
+            "LabApp.extension_manager": "readonly",  # the other kind asks the network
+            "LabApp.check_for_updates_class": "jupyterlab.NeverCheckForUpdate",
+        }
+        if not browser:
+            options["ServerApp.open_browser"] = "False"
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            options["ServerApp.allow_root"] = "True"  # in a container, where there is no other user
+        flags = [f"--{name}={value}" for name, value in options.items()]
+        return [sys.executable, "-m", "jupyterlab", *flags, *extra]
+
+    def environment(self) -> dict[str, str]:
+        """This process's environment with Jupyter's folders inside the study folder.
+
+        The token travels here and not on the command line, which other users can read.
+        """
+        home = self.folder / ".jupyter"
+        ours = {
+            "JUPYTER_CONFIG_DIR": home / "config",
+            "JUPYTER_DATA_DIR": home / "data",
+            "JUPYTER_RUNTIME_DIR": home / "runtime",
+            "IPYTHONDIR": home / "ipython",
+            "MPLCONFIGDIR": home / "matplotlib",
+        }
+        paths = {name: str(path) for name, path in ours.items()}
+        return {**os.environ, **paths, "JUPYTER_TOKEN": self.token}
+
+
+def plan(
+    folder: Path, *, lang: Language, ip: str = HOST, port: int | None = None, chapter: int = 0
+) -> Lab:
+    """Choose notebook, port and token; nothing is started.
+
+    Raises:
+        BackendUnavailable: if JupyterLab is not installed.
+        ArgumentError: if the port that was asked for is taken.
+    """
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise BackendUnavailable(
+            "JupyterLab",
+            expected=Text("the packages of the course", "课程所需的软件包"),
+            got=Text("a plain installation", "只装了工具包本身"),
+            hint='pip install "fa-toolkit[course]"',
+        )
+    try:
+        notebook: str | None = study.notebook(chapter, lang, source=folder)
+    except ArgumentError:
+        if chapter:
+            raise
+        notebook = None  # a study folder without notebooks still opens
+    return Lab(folder, notebook, ip, free_port(ip, port), secrets.token_hex(24))
+
+
+def free_port(ip: str, wanted: int | None) -> int:
+    """The port asked for, or the first free one from 8888 on."""
+    for port in (wanted,) if wanted is not None else range(FIRST_PORT, FIRST_PORT + 100):
+        if _free(ip, port):
+            return port
+    raise ArgumentError(
+        "port",
+        expected=Text("a free port", "空闲的端口"),
+        got=Text(f"{wanted or FIRST_PORT}, which is taken", f"{wanted or FIRST_PORT}，已被占用"),
+        hint=Text("another one, or none: a free one is found", "换一个，或不写，会自动找空闲的"),
+    )
+
+
+def _free(ip: str, port: int) -> bool:
+    address = "" if ip == "*" else ip
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        if os.name == "posix":
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+        except (OSError, OverflowError):
+            return False
+    return True
+
+
+def running(folder: Path) -> str | None:
+    """The address of a JupyterLab that serves this folder already, with its token."""
+    for record in sorted((folder / ".jupyter" / "runtime").glob("jpserver-*.json")):
+        try:
+            server = json.loads(record.read_text(encoding="utf-8"))
+            url, token = f"{server['url']}", f"{server['token']}"
+            with urllib.request.urlopen(f"{url}api/status?token={token}", timeout=2) as answer:
+                if answer.status == 200:
+                    return f"{url}lab?token={token}"
+        except (OSError, ValueError, KeyError, urllib.error.URLError):
+            continue  # left by a server that was killed
+    return None
+
+
+def settle(folder: Path) -> None:
+    """No news, no update dialogs; a choice the learner made later is not touched."""
+    file = folder / ".jupyter" / "lab" / "user-settings" / _NOTIFICATIONS
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(_QUIET, indent=2), encoding="utf-8")
+
+
+def serve(lab: Lab, *, browser: bool, extra: tuple[str, ...] = ()) -> int:
+    """Run JupyterLab until it ends; on POSIX it takes the place of this process."""
+    settle(lab.folder)
+    command, environment = lab.command(browser=browser, extra=extra), lab.environment()
+    if os.name == "posix":
+        sys.stdout.flush()
+        os.execve(command[0], command, environment)
+    return subprocess.run(command, env=environment, check=False).returncode
+
+
+def show(url: str) -> None:
+    """Open a browser on a server that is running already."""
+    webbrowser.open(url)
