@@ -23,7 +23,7 @@ def stepper(
 
     Args:
         x: the row, numbers or text such as "1, 2, 3, 4".
-        blocks: one block size, or one size per block.
+        blocks: how many blocks, or the length of each: 2 and [2, 2] cut four numbers alike.
         lang: "en" or "zh"; None takes the language in force.
         predict: ask for the factor before it is shown.
 

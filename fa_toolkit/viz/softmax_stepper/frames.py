@@ -13,6 +13,13 @@ from typing import Any, Literal
 
 import torch
 
+from ...reference import (
+    naive_softmax,
+    online_softmax_states,
+    safe_softmax,
+    subtracting_softmax,
+)
+
 Kind = Literal["start", "arrive", "max", "correct", "add", "done"]
 
 
@@ -29,7 +36,7 @@ class Frame:
         m_old, l_old: the same before this block arrived.
         factor: e^(m_old - m); None where no earlier sum exists.
         terms: e^(x - m) of every column already in l, None elsewhere; probabilities once done.
-        subtract: the denominator by the wrong rule that subtracts the difference of the maxima.
+        subtract: the denominator by the wrong rule that subtracts the rise of m from every term.
         no_max: the denominator without any maximum, in float32; infinite where it overflows.
     """
 
@@ -54,6 +61,7 @@ class Run:
     Args:
         whole: softmax of the row in one piece, which the last step must equal.
         gap: largest difference between the two.
+        first: the probability of the first number by each rule.
     """
 
     x: list[float]
@@ -61,6 +69,7 @@ class Run:
     frames: list[Frame]
     whole: list[float]
     gap: float
+    first: dict[str, float]
 
     @property
     def asks(self) -> list[int]:
@@ -79,32 +88,29 @@ def run(x: Sequence[float], blocks: Sequence[int]) -> Run:
     row = torch.tensor(list(x), dtype=torch.float64)
     now = Frame("start", terms=_terms(row, 0, None))
     frames = [now]
-    stop, no_max = 0, torch.zeros((), dtype=torch.float32)
+    no_max = torch.zeros((), dtype=torch.float32)
 
     def step(kind: Kind, **changed: Any) -> None:
         nonlocal now
         now = replace(now, kind=kind, **changed)
         frames.append(now)
 
-    for block, (size, (m, total, factor)) in enumerate(
-        zip(blocks, _states(row, list(blocks)), strict=True)
-    ):
-        start, stop = stop, stop + size
-        first = now.m is None
+    for block, state in enumerate(online_softmax_states(row, list(blocks))):
+        start, stop, m, first = state.start, state.stop, state.m, now.m is None
         step("arrive", block=block, start=start, stop=stop, m_old=now.m, l_old=now.l, factor=None)
-        step("max", m=m, factor=None if first else factor)
+        step("max", m=m, factor=None if first else state.factor)
         if now.m_old is not None and now.l is not None:
             step(
                 "correct",
-                l=factor * now.l,
+                l=state.factor * now.l,
                 terms=_terms(row, start, m),
-                subtract=(now.subtract or 0.0) - (m - now.m_old),
+                subtract=(now.subtract or 0.0) - start * (m - now.m_old),
             )
         added = float((row[start:stop] - m).exp().sum())
         no_max = no_max + row[start:stop].float().exp().sum()
         step(
             "add",
-            l=total,
+            l=state.l,
             terms=_terms(row, stop, m),
             subtract=(now.subtract or 0.0) + added,
             no_max=float(no_max),
@@ -113,7 +119,12 @@ def run(x: Sequence[float], blocks: Sequence[int]) -> Run:
     whole = safe_softmax(row)
     step("done", terms=online.tolist())
     gap = float((online - whole).abs().max())
-    return Run(row.tolist(), list(blocks), frames, whole.tolist(), gap)
+    first = {
+        "multiply": float(online[0]),
+        "subtract": float(subtracting_softmax(row, list(blocks))[0]),
+        "no_max": float(naive_softmax(row.float())[0]),
+    }
+    return Run(row.tolist(), list(blocks), frames, whole.tolist(), gap, first)
 
 
 def _terms(row: torch.Tensor, stop: int, m: float | None) -> list[float | None]:
@@ -121,18 +132,3 @@ def _terms(row: torch.Tensor, stop: int, m: float | None) -> list[float | None]:
     seen = [] if m is None else (row[:stop] - m).exp().tolist()
     return [*seen, *[None] * (len(row) - len(seen))]
 
-
-def _states(row: torch.Tensor, blocks: list[int]) -> list[tuple[float, float, float]]:
-    """(m, l, factor) after each block."""
-    out, m, l = [], float("-inf"), 0.0  # noqa: E741
-    for part in row.split(blocks):
-        new = max(m, float(part.max()))
-        factor = float(torch.tensor(m - new, dtype=torch.float64).exp())
-        l = l * factor + float((part - new).exp().sum())  # noqa: E741
-        m = new
-        out.append((m, l, factor))
-    return out
-
-
-def safe_softmax(x: torch.Tensor) -> torch.Tensor:
-    return torch.softmax(x, -1)

@@ -8,14 +8,15 @@ from collections.abc import Sequence
 
 from ...errors import ArgumentError
 from ...language import Text
+from ...reference import split_blocks
 
-MAX_LENGTH = 24
+MAX_LENGTH = 16
 MAX_SIZE = 10_000.0
 
 _ROW = Text("numbers separated by commas, such as 1, 2, 3, 4", "用逗号隔开的数，例如 1, 2, 3, 4")
 _BLOCKS = Text(
-    "one block size such as 2, or one per block such as 1, 3",
-    "一个块长，例如 2；或逐块写出，例如 1, 3",
+    "how many blocks, such as 2, or the length of each, such as 1, 3",
+    "分成几块，例如 2；或逐块写出长度，例如 1, 3",
 )
 
 
@@ -65,44 +66,46 @@ def read_row(value: str | Sequence[float]) -> list[float]:
 
 
 def read_blocks(value: str | int | Sequence[int], length: int) -> list[int]:
-    """Block sizes that cut a row of `length` numbers completely.
+    """Block lengths that cut a row of `length` numbers completely.
 
-    A single size is repeated; the last block is cut at the end of the row.
+    One number says how many blocks, several say how long each is: the rule of
+    `reference.online_softmax_states`.
 
     Raises:
-        ArgumentError: if a size is not a whole number from 1 to `length`, or the sizes do not add
-            up to `length`.
+        ArgumentError: if a number is not whole and in 1..`length`, or lengths do not add up.
 
     Example:
-        >>> read_blocks(3, 4), read_blocks("1, 3", 4)
-        ([3, 1], [1, 3])
+        >>> read_blocks(2, 4), read_blocks("1, 3", 4)
+        ([2, 2], [1, 3])
     """
     pieces = _pieces(value) if isinstance(value, str) else value
-    single = not isinstance(pieces, Sequence) or len(pieces) == 1
-    sizes = [_size(p, length) for p in (pieces if isinstance(pieces, Sequence) else [pieces])]
+    if isinstance(value, str) and len(pieces) == 1:  # type: ignore[arg-type]
+        pieces = _whole(pieces[0], length)  # type: ignore[index]
+    if not isinstance(pieces, Sequence):
+        cuts = split_blocks(length, _whole(pieces, length))
+        return [stop - start for start, stop in cuts]
+    sizes = [_whole(piece, length) for piece in pieces]
     if not sizes:
         raise ArgumentError("blocks", expected=_BLOCKS, got=Text("nothing", "空"))
-    if single:
-        step = sizes[0]
-        return [min(step, length - start) for start in range(0, length, step)]
     if sum(sizes) != length:
         raise ArgumentError(
             "blocks",
             expected=Text(
-                f"sizes that add up to {length}, the length of the row",
-                f"加起来等于行长 {length} 的块长",
+                f"lengths that add up to {length}, the length of the row",
+                f"加起来等于行长 {length} 的几个块长",
             ),
             got=f"{' + '.join(map(str, sizes))} = {sum(sizes)}",
+            hint=_BLOCKS,
         )
     return sizes
 
 
-def _size(piece: object, length: int) -> int:
+def _whole(piece: object, length: int) -> int:
     try:
         size = int(str(piece))
     except ValueError:
         raise ArgumentError("blocks", expected=_BLOCKS, got=repr(piece)) from None
-    if isinstance(piece, bool) or not 1 <= size <= length:
+    if not 1 <= size <= length:
         raise ArgumentError(
             "blocks",
             expected=Text(

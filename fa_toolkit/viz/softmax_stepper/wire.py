@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isclose, isfinite
 from typing import Any
 
 from ...language import Text, say
@@ -12,7 +13,7 @@ from .words import UI, caption, formula
 PRESETS: tuple[tuple[Text, str, str], ...] = (
     (Text("1, 2, 3, 4: the maximum grows", "1, 2, 3, 4：最大值变大"), "1, 2, 3, 4", "2"),
     (Text("4, 3, 2, 1: it stays", "4, 3, 2, 1：最大值不变"), "4, 3, 2, 1", "2"),
-    (Text("1000, 1001: overflow", "1000, 1001：溢出"), "1000, 1001", "1"),
+    (Text("1000, 1001: overflow", "1000, 1001：溢出"), "1000, 1001", "2"),
 )
 
 
@@ -34,7 +35,7 @@ def payload(run: Run) -> dict[str, Any]:
         "labels": [plain(v, 4) for v in run.x],
         "stops": stops,
         "whole": run.whole,
-        "scale_l": max(frame.l or 0.0 for frame in run.frames),
+        "scale": _scale(run),
         "frames": [_frame(run, frame) for frame in run.frames],
     }
 
@@ -66,39 +67,34 @@ def _frame(run: Run, frame: Frame) -> dict[str, Any]:
     return out
 
 
+def _scale(run: Run) -> tuple[float, float]:
+    """Ends of the axis of the three sums, the same at every step; a wrong sum may be cut off."""
+    high = max(frame.l or 0.0 for frame in run.frames)
+    sums = [s for frame in run.frames if (s := frame.subtract) is not None]
+    return max(min(0.0, *sums), -high), min(max(high, *sums), 1.25 * high)
+
+
 def _rules(run: Run, frame: Frame) -> list[dict[str, Any]]:
     """The right rule and the two wrong ones: their sums so far, and what they lead to."""
     sums = {"multiply": frame.l, "subtract": frame.subtract, "no_max": frame.no_max}
-    rows = []
-    for name, value in sums.items():
-        drawn = name != "no_max" and value is not None
-        rows.append(
-            {
-                "name": name,
-                "value": value if drawn else None,
-                "text": _small(value),
-                "note": _note(run, frame, name) if frame.kind == "done" else "",
-            }
-        )
-    return rows
-
-
-def _note(run: Run, frame: Frame, rule: str) -> str:
-    """What the probabilities add up to under a rule."""
-    if rule == "multiply":
-        return "Σp = 1"
-    if rule == "no_max":
-        finite = frame.no_max is not None and 0 < frame.no_max < float("inf")
-        if finite:
-            return "Σp = 1"
-        return "∞ / ∞ = nan" if frame.no_max else "0 / 0 = nan"
-    if not frame.subtract:
-        return say(Text("divides by 0", "除以 0"))
-    assert frame.l is not None
-    return f"Σp = {plain(frame.l / frame.subtract, 3)}"
+    signs = {
+        "multiply": "✓",
+        "subtract": "=" if isclose(frame.subtract or 0.0, frame.l or 0.0) else "✗",
+        "no_max": "=" if frame.no_max and isfinite(frame.no_max) else "✗",
+    }
+    return [
+        {
+            "name": name,
+            "value": None if name == "no_max" else value,
+            "text": _small(value),
+            "sign": signs[name],
+            "note": f"p₁ = {_small(run.first[name])}" if frame.kind == "done" else "",
+        }
+        for name, value in sums.items()
+    ]
 
 
 def _small(value: float | None) -> str:
     if value is None:
         return ""
-    return plain(value, 4) if value == 0 or abs(value) >= 1e-4 else f"{value:.0e}"
+    return f"{value:.0e}" if 0 < abs(value) < 1e-4 else plain(value, 4)

@@ -21,7 +21,7 @@ UI: dict[str, Text] = {
     "nothing": Text("nothing yet", "还没有"),
     "rules": Text("The sum by three rules", "同一个和，三种规则"),
     "multiply": Text("multiply by the factor", "乘以修正因子"),
-    "subtract": Text("subtract the difference", "减去最大值之差"),
+    "subtract": Text("subtract the rise of m", "逐项减去 m 的增量"),
     "no_max": Text("no maximum at all", "完全不减最大值"),
     "play": Text("Play", "播放"),
     "pause": Text("Pause", "暂停"),
@@ -34,7 +34,7 @@ UI: dict[str, Text] = {
     "check": Text("Check", "核对"),
     "show": Text("Show me", "看答案"),
     "row": Text("Row", "行"),
-    "blocks": Text("Blocks", "块长"),
+    "blocks": Text("Blocks", "分块"),
     "use": Text("Use", "换上"),
     "presets": Text("or", "或选"),
     "unreadable": Text(
@@ -60,7 +60,7 @@ UI: dict[str, Text] = {
 _CAPTIONS: dict[str, Text] = {
     "start": Text(
         "{count} numbers will arrive in {blocks}. How much of softmax can be done before the last?",
-        "{count} 个数将分 {blocks} 到来。最后一块到之前，softmax 能算到哪一步？",
+        "{count} 个数将分{blocks}到来。最后一块到之前，softmax 能算到哪一步？",
     ),
     "arrive": Text("Block {n} arrives: *{values}*.", "第 {n} 块到了：*{values}*。"),
     "max_first": Text(
@@ -91,6 +91,10 @@ _CAPTIONS: dict[str, Text] = {
         "The block adds its own terms, *{added}*, and the sum is {l}.",
         "这一块加上自己的各项 *{added}*，和变成 {l}。",
     ),
+    "add_first": Text(
+        "Measured from {m}, the terms of this block sum to *{l}*: that is l so far.",
+        "以 {m} 为基准，这一块各项之和是 *{l}*：这就是目前的 l。",
+    ),
     "done": Text(
         "Divide by *{l}*: the same probabilities as softmax of the whole row, apart by at most {gap}.",
         "除以 *{l}*：与整行一次算出的 softmax 相同，最大相差 {gap}。",
@@ -109,7 +113,7 @@ def _list(values: list[float]) -> str:
 
 def _count_blocks(run: Run) -> str:
     n = len(run.blocks)
-    return say(Text("{n} block{s}", "{n} 块"), n=n, s="" if n == 1 else "s")
+    return say(Text("{n} block{s}", " {n} 块"), n=n, s="" if n == 1 else "s")
 
 
 def caption(run: Run, frame: Frame, *, asked: bool = False) -> str:
@@ -139,6 +143,8 @@ def _caption_key(run: Run, frame: Frame, asked: bool) -> str:
         return "max_grows" if frame.m != frame.m_old else "max_stays"
     if frame.kind == "correct":
         return "ask" if asked else "correct_one" if frame.factor == 1 else "correct"
+    if frame.kind == "add":
+        return "add" if frame.factor is not None else "add_first"
     if frame.kind == "done":
         return "done_exact" if run.gap == 0 else "done"
     return frame.kind
@@ -175,14 +181,14 @@ def _formula_m(run: Run, frame: Frame) -> str:
 
 
 def _formula_factor(frame: Frame, asked: bool) -> str:
-    if frame.kind in ("start", "arrive") or frame.block < 0:
+    if frame.kind in ("start", "arrive"):
         return ""
     if frame.factor is None:
         return say(Text("no earlier sum to correct", "之前没有和，不用修正"))
+    if frame.kind == "max" or asked:
+        return "?"
     power = f"e^({_number(frame.m_old)} − {_signed(frame.m)})"
-    if frame.kind == "max":
-        return power
-    return f"{power} = ?" if asked else f"{power} = *{_number(frame.factor)}*"
+    return f"{power} = *{_number(frame.factor)}*"
 
 
 def _formula_l(run: Run, frame: Frame, asked: bool) -> str:

@@ -155,7 +155,7 @@ export function player(el, host) {
       /** @type {HTMLButtonElement} */ (buttons.back).disabled = step === 0;
       /** @type {HTMLButtonElement} */ (buttons.reset).disabled = step === 0;
       hint.replaceChildren(
-        html("kbd", {}, "␣"), ` ${space} `,
+        html("kbd", {}, "space"), ` ${space} `,
         html("kbd", {}, "←"), " ", html("kbd", {}, "→"), ` ${arrows} `,
         html("kbd", {}, "home"), " ", html("kbd", {}, "end"), ` ${ends}`,
       );

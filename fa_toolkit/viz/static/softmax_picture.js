@@ -21,8 +21,8 @@ const RIGHT = 74;
  * @param {number} width
  */
 export function layout(x, width) {
-  const slot = Math.min(84, (width - RIGHT) / x.length);
-  const bar = Math.max(4, Math.min(46, slot * 0.62));
+  const slot = Math.min(132, (width - RIGHT) / x.length);
+  const bar = Math.max(4, Math.min(64, slot * 0.62));
   const high = Math.max(0, ...x);
   const low = Math.min(0, ...x);
   const span = high - low || 1;
@@ -37,7 +37,7 @@ export function layout(x, width) {
     y,
     zero: y(0),
     term: (/** @type {number} */ value) => LOW.to - value * (LOW.to - LOW.from),
-    crowded: slot < 44,
+    crowded: slot < 46,
   };
 }
 
@@ -73,10 +73,12 @@ export function softmaxPicture(box, run, words, width) {
     const start = block ? run.stops[block - 1] : 0;
     return label({ x: ((start + stop) / 2) * at.slot, y: 32, class: "fa-block" }, "");
   });
+  const staggered = run.labels.some((text) => text.length * 7 + 4 > at.slot);
   const bars = run.x.map((value, i) => {
     const y = Math.min(at.y(value), at.zero);
     const height = Math.max(1.5, Math.abs(at.y(value) - at.zero));
-    label({ x: at.middle(i), y: TOP.to + 17, class: "fa-value" }, run.labels[i]);
+    const low = staggered && i % 2 === 1 ? 13 : 0; // two rows of labels where one is too dense
+    label({ x: at.middle(i), y: TOP.to + 16 + low, class: "fa-value" }, run.labels[i]);
     return add(svg("rect", { x: at.left(i), y, width: at.bar, height, rx: 2, class: "fa-bar" }));
   });
   const was = run.x.map((_, i) =>
@@ -104,7 +106,8 @@ export function softmaxPicture(box, run, words, width) {
     const drawn = asked ? before : frame;
     const done = frame.kind === "done";
     box.setAttribute("aria-label", caption.replaceAll("*", ""));
-    lowTitle.textContent = done ? `${words.probabilities}   ${words.whole}` : words.terms;
+    lowTitle.textContent = done ? words.probabilities : words.terms;
+    if (done) lowTitle.append(svg("tspan", { class: "fa-legend", dx: 14 }, words.whole));
     names.forEach((name, block) => {
       const passed = done || block < frame.block || (block === frame.block && frame.kind === "add");
       const text = at.slot * (run.stops[block] - (block ? run.stops[block - 1] : 0)) < 58
@@ -120,7 +123,8 @@ export function softmaxPicture(box, run, words, width) {
       term.classList.toggle("fa-on", done || (i >= frame.start && i < frame.stop));
       termLabels[i].textContent = value === null ? "" : drawn.term_labels[i];
       termLabels[i].setAttribute("y", String(LOW.to - height - 6));
-      termLabels[i].style.display = at.crowded && run.x.length > 8 && !done ? "none" : "";
+      const tallest = value !== null && value === Math.max(...drawn.terms.map((t) => t ?? 0));
+      termLabels[i].style.display = at.crowded && !tallest ? "none" : "";
       const old = frame.kind === "correct" && !asked ? before.terms[i] : null;
       was[i].style.display = old === null || old === value ? "none" : "";
       if (old !== null) set(was[i], { y1: at.term(old), y2: at.term(old) });

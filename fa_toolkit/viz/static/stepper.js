@@ -81,7 +81,7 @@ function render({ model, el }) {
     const caption = open ? data.asked.caption : data.caption;
     frame.show(caption);
     draw(step(), open, caption);
-    side.show(open ? run().frames[step() - 1] : data, run().scale_l, words_);
+    side.show(open ? run().frames[step() - 1] : data, run().scale, words_);
     formula.replaceChildren(
       ...(open ? data.asked.formula : data.formula).flatMap(
         (/** @type {[string, string, boolean]} */ [name, text, lit]) => {
@@ -139,7 +139,7 @@ function sidePanel() {
   const root = html("div", { class: "fa-side" });
   /**
    * @param {any} data
-   * @param {number} scale
+   * @param {[number, number]} scale
    * @param {Record<string, string>} words
    */
   function show(data, scale, words) {
@@ -150,23 +150,26 @@ function sidePanel() {
         html("span", { class: text ? "fa-big" : "fa-big fa-soft" }, text || words.nothing),
       );
     }
-    const right = data.rules[0].value;
-    const low = Math.min(0, ...data.rules.map((/** @type {any} */ r) => r.value ?? 0));
-    const span = Math.max(scale, data.rules[1].value ?? 0) - low || 1;
+    const [low, high] = scale;
+    const span = high - low || 1;
+    const place = (/** @type {number} */ v) => (100 * (Math.min(high, Math.max(low, v)) - low)) / span;
     const rules = data.rules.map((/** @type {any} */ rule) => {
-      const same = rule.value !== null && Math.abs(rule.value - right) < 1e-9;
-      const sign = rule.text === "" ? "" : rule.name === "multiply" ? "✓" : same ? "=" : rule.value !== null || rule.text === "∞" || rule.text === "0" ? "✗" : "";
       const bar = html("i", { class: rule.name === "multiply" ? "fa-right" : "fa-other" });
       const value = rule.value ?? 0;
-      bar.style.left = `${(100 * (Math.min(0, value) - low)) / span}%`;
-      bar.style.width = `${(100 * Math.abs(value)) / span}%`;
+      bar.style.left = `${place(Math.min(0, value))}%`;
+      bar.style.width = `${place(Math.max(0, value)) - place(Math.min(0, value))}%`;
+      bar.hidden = rule.value === null;
       const zero = html("u");
-      zero.style.left = `${(-100 * low) / span}%`;
+      zero.style.left = `${place(0)}%`;
       return html(
         "div",
         { class: "fa-rule" },
-        html("span", { class: "fa-rule-name" }, words[rule.name]),
-        html("span", { class: "fa-rule-value" }, `${rule.text} ${sign}`),
+        html(
+          "span",
+          { class: "fa-rule-head" },
+          html("span", {}, words[rule.name]),
+          html("span", {}, rule.text ? `${rule.text} ${rule.sign}` : ""),
+        ),
         rule.name === "no_max" ? html("span") : html("span", { class: "fa-track" }, bar, zero),
         html("span", { class: "fa-rule-note" }, rule.note),
       );
@@ -186,7 +189,7 @@ function sidePanel() {
 function ownRow(model, player) {
   const field = (/** @type {string} */ size) =>
     /** @type {HTMLInputElement} */ (html("input", { type: "text", size, spellcheck: "false" }));
-  const [x, blocks] = [field("18"), field("5")];
+  const [x, blocks] = [field("18"), field("8")];
   const [xName, blocksName] = [html("span"), html("span")];
   const use = html("button", { type: "button", class: "fa-plain" });
   const presets = html("span", { class: "fa-presets" });
