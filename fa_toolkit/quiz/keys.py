@@ -1,9 +1,9 @@
 """The right number of a question, computed by the package. No key is typed where code can say it.
 
 A key names a function of the whitelist below and gives literal arguments; nothing else can be
-called, and no text is ever evaluated as Python. Results are in base units (bytes, seconds, FLOP,
-1). An `arithmetic` expression without a unit is in the unit of its question, and in a fraction of 1
-where that unit is a percentage; its other arguments are names it may use, numbers or further calls.
+called, and no text is ever evaluated as Python. A key is always in base units: bytes, seconds,
+FLOP, a fraction of 1 for a percentage. An `arithmetic` expression may carry its unit ("3 MiB"); its
+other arguments are names it may use, numbers or further calls.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .units import NONE, UNITS
 
 #: Functions a quiz file may call: the name it writes, and where the function lives.
 CALLABLE: dict[str, tuple[str, str]] = {
-    f"{module}.{name}": (module, name)
+    f"{module.removesuffix('.states')}.{name}": (module, name)
     for module, names in {
         "io_model": (
             "standard_forward_traffic flash_forward_traffic standard_backward_traffic "
@@ -33,7 +33,8 @@ CALLABLE: dict[str, tuple[str, str]] = {
         ),
         "hardware": "gpu",
         "problem": "AttentionProblem row_tiles column_tiles key_tiles query_tiles",
-        "reference": "online_softmax_states",
+        "quiz.states": "running_states",
+        "reference": "online_softmax_states naive_softmax safe_softmax online_softmax",
     }.items()
     for name in names.split()
 }
@@ -91,24 +92,20 @@ def key_value(key: Key, unit: str | None = None) -> float:
     """The value of a key in base units.
 
     Args:
-        unit: the unit of the question, in which a bare number is meant.
+        unit: the unit of the question; an expression that carries a unit must carry this kind.
 
     Raises:
         BankError: if the call cannot be carried out or does not give one number.
 
     Example:
-        >>> key_value(Call(call="arithmetic", args={"expression": "108 * 192"}), "KiB")
+        >>> key_value(Call(call="arithmetic", args={"expression": "108 * 192 KiB"}), "MiB")
         21233664.0
     """
     if not isinstance(key, Call):
-        return float(key) * _factor(unit)
+        return float(key)
     if key.call == "arithmetic":
         return _arithmetic(key, unit)
     return _number(_take(_called(key.call, key.args), key.take, key.call), key.call)
-
-
-def _factor(unit: str | None) -> float:
-    return 1.0 if unit is None else UNITS[unit].factor
 
 
 def _arithmetic(key: Call, unit: str | None) -> float:
@@ -118,22 +115,15 @@ def _arithmetic(key: Call, unit: str | None) -> float:
         if name != "expression"
     }
     reading = read_number(key.args["expression"], names)
+    where = f"arithmetic {key.args['expression']!r}"
     if reading.value is None:
-        raise BankError(
-            f"arithmetic {key.args['expression']!r}",
-            expected=Text("a formula that can be read", "能读懂的算式"),
-            got=reading.problem or "",
-        )
-    if reading.has_unit or unit == "%" or any(isinstance(v, dict) for v in key.args.values()):
-        asked = NONE if unit is None else UNITS[unit].dimension
-        if reading.has_unit and reading.dimension != asked:
-            raise BankError(
-                f"arithmetic {key.args['expression']!r}",
-                expected=Text(f"a value in {unit or 'no unit'}", f"以 {unit or '无单位'} 计的值"),
-                got=Text("another unit", "别的单位"),
-            )
-        return reading.value
-    return reading.value * _factor(unit)
+        expected = Text("a formula that can be read", "能读懂的算式")
+        raise BankError(where, expected=expected, got=reading.problem or "")
+    asked = NONE if unit is None else UNITS[unit].dimension
+    if reading.has_unit and reading.dimension != asked:
+        expected = Text(f"a value in {unit or 'no unit'}", f"以 {unit or '无单位'} 计的值")
+        raise BankError(where, expected=expected, got=Text("another unit", "别的单位"))
+    return reading.value
 
 
 def _called(call: str, args: Mapping[str, Any]) -> Any:
@@ -158,7 +148,7 @@ def _argument(call: str, name: str, value: Any) -> Any:
         return TileShape(**value)
     if name == "gpu" and isinstance(value, str):
         return importlib.import_module("fa_toolkit.hardware").gpu(value)
-    if call.startswith("reference.") and isinstance(value, list) and name in ("x", "v"):
+    if call.endswith("_softmax") and isinstance(value, list):
         torch = importlib.import_module("torch")
         return torch.tensor(value, dtype=torch.float64)
     return value

@@ -1,0 +1,113 @@
+"""Grade an answer: a pure function from question and answer to a verdict.
+
+The same answer always gets the same verdict. No answer, however odd, raises an error; what cannot
+be judged comes back with a status that says so. Each kind of question has one grader, and a further
+kind is one further entry of `GRADERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..language import Language, check, current, using
+from . import marks
+from .bank import Bank, load_bank
+from .models import Claim, Question
+from .number_marks import number, trace
+from .verdict import Citation, Verdict
+
+MAX_TEXT, MAX_ENTRIES, MAX_DEPTH = 20_000, 200, 4
+
+#: The grader of each kind: (question, plain answer, language) -> verdict without its citations.
+GRADERS: Mapping[str, Callable[[Any, Any, Language], Verdict]] = {
+    "choice": marks.choice,
+    "many": marks.many,
+    "number": number,
+    "order": marks.order,
+    "match": marks.match,
+    "trace": trace,
+}
+
+
+def grade(
+    question_id: str, answer: object, lang: str | None = None, *, bank: Bank | None = None
+) -> Verdict:
+    """Grade one answer.
+
+    What an answer looks like: `choice` one option, `many` a list of options, `number` a number or a
+    formula as text, `order` the list of steps, `match` a mapping of left to right sides, `trace` a
+    mapping of "row.column" to numbers, or the table as a list of rows. An option may be given by
+    its key, its id, its text in either language, or its place in the file counted from 0.
+
+    Score:
+        choice, number: 100 or 0. many: (right ones ticked - wrong ones ticked) of all right ones,
+        never below 0. order: neighbours that follow each other as they should, of all neighbours.
+        match: right pairs of all. trace: right cells of all that were asked.
+
+    Args:
+        lang: the language of the verdict; the language in force if None.
+        bank: a bank of your own.
+
+    Raises:
+        UnknownNameError: if there is no such question.
+        ArgumentError: if `lang` is no language we speak.
+
+    Example:
+        >>> grade("Q-99-none", "")
+        Traceback (most recent call last):
+        ...
+        fa_toolkit.errors.UnknownNameError: ...
+    """
+    bank = load_bank() if bank is None else bank
+    question = bank.question(question_id)
+    language = current() if lang is None else check(lang)
+    with using(language):
+        try:
+            verdict = GRADERS[question.kind](question, _plain(answer), language)
+        except marks.NotJudged as reason:
+            verdict = Verdict(question.id, language, reason.status, note=reason.note)
+    return _cited(verdict, question, bank.claims)
+
+
+def _plain(answer: object, depth: int = 0) -> Any:
+    """`answer` as JSON would hold it, or `NotJudged` if it is nothing of the kind."""
+    if answer is None or isinstance(answer, (bool, int, float)):
+        return answer
+    if isinstance(answer, str):
+        if len(answer) > MAX_TEXT:
+            raise marks.too_long(MAX_TEXT)
+        return answer
+    if depth < MAX_DEPTH and isinstance(answer, (list, tuple, set, frozenset, Mapping)):
+        if len(answer) > MAX_ENTRIES:
+            raise marks.too_long(MAX_ENTRIES)
+        if isinstance(answer, Mapping):
+            return {str(_plain(k, MAX_DEPTH)): _plain(v, depth + 1) for k, v in answer.items()}
+        return [_plain(entry, depth + 1) for entry in answer]
+    raise marks.not_an_answer()
+
+
+def _cited(verdict: Verdict, question: Question, claims: Mapping[str, Claim]) -> Verdict:
+    """The verdict with what it rests on; an answer that was not judged reveals nothing."""
+    if verdict.status != "ok":
+        return verdict
+    lang = verdict.lang
+    return replace(
+        verdict,
+        explain=question.explain[lang],
+        citations=tuple(_citation(claims[name], lang) for name in question.claims),
+        follow_up=question.follow_up[lang] if question.follow_up else "",
+        see=question.see,
+    )
+
+
+def _citation(claim: Claim, lang: Language) -> Citation:
+    return Citation(
+        id=claim.id,
+        section=claim.section[lang],
+        says=claim.says[lang],
+        verdict=claim.verdict,
+        caveat=claim.caveat[lang] if claim.caveat else "",
+        self_corrected=claim.self_corrected,
+    )

@@ -1,0 +1,106 @@
+"""Questions and verdicts as text: for a terminal, and where widgets cannot run. Holds no keys."""
+
+from __future__ import annotations
+
+import html
+
+from ..language import Language, say, using
+from . import wording as w
+from .markup import to_html, to_plain
+from .session import Session
+from .verdict import Verdict
+from .view import JSON, question_view
+
+
+def question_text(session: Session, position: int, lang: Language | None = None) -> str:
+    """One question as text, options lettered, without its answer."""
+    lang = lang or session.lang
+    question = session.questions[position]
+    with using(lang):
+        shown = question_view(question, lang, session)
+    lines = [f"{position + 1}. {to_plain(question.prompt[lang])}"]
+    lines += [f"   {line}" for line in _lines(shown)]
+    return "\n".join(lines)
+
+
+def _lines(shown: JSON) -> list[str]:
+    letters = "ABCDEFGHIJ"
+    lines = [
+        f"{letter}  {_bare(option['html'])}"
+        for letter, option in zip(letters, shown.get("options", ()), strict=False)
+    ]
+    for at, left in enumerate(shown.get("lefts", ())):
+        lines.append(f"{at + 1}  {_bare(left['html'])}")
+    for letter, right in zip(letters, shown.get("rights", ()), strict=False):
+        lines.append(f"{letter}  {_bare(right['html'])}")
+    for row in shown.get("rows", ()):
+        cells = zip(shown["columns"], row["cells"], strict=True)
+        filled = ", ".join(f"{name} = {cell.get('given', '…')}" for name, cell in cells)
+        lines.append(f"{_bare(row['name'])}: {filled}")
+    if shown.get("unit"):
+        lines.append(f"[{shown['unit']}]")
+    return lines
+
+
+def _bare(marked: str) -> str:
+    for tag in ("code", "strong"):
+        marked = marked.replace(f"<{tag}>", "").replace(f"</{tag}>", "")
+    return html.unescape(marked.replace("<br>", " "))
+
+
+def quiz_text(session: Session) -> str:
+    """All questions as text, without answers."""
+    with using(session.lang):
+        head = say(
+            w.PLAIN_HEAD,
+            title=session.chapter.title[session.lang],
+            n=len(session.questions),
+        )
+    texts = [question_text(session, at) for at in range(len(session.questions))]
+    return "\n\n".join([to_plain(head), *texts])
+
+
+def quiz_html(session: Session) -> str:
+    """All questions as a static page part, without answers and without scripts."""
+    with using(session.lang):
+        head = say(
+            w.PLAIN_HEAD,
+            title=session.chapter.title[session.lang],
+            n=len(session.questions),
+        )
+        items = []
+        for question in session.questions:
+            shown = question_view(question, session.lang, session)
+            lines = "".join(f"<li>{html.escape(line)}</li>" for line in _lines(shown))
+            items.append(f"<li><p>{shown['prompt']}</p><ul>{lines}</ul></li>")
+    tag = "zh-CN" if session.lang == "zh" else "en"
+    return f'<div lang="{tag}"><p>{to_html(head)}</p><ol>{"".join(items)}</ol></div>'
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """A verdict as text, in the order of the card."""
+    if verdict.status != "ok":
+        return verdict.note
+    with using(verdict.lang):
+        lines = [say(w.HEADLINES[verdict.outcome])]
+        for mark, items in (
+            ("✓", verdict.credited),
+            ("○", verdict.missing),
+            ("✗", (*verdict.contradicted, *verdict.misconceptions)),
+        ):
+            for item in items:
+                lines.append(f"{mark} {to_plain(item.text)}")
+                if item.why:
+                    lines.append(f"  {to_plain(item.why)}")
+        lines += ["", to_plain(verdict.explain), ""]
+        for cited in verdict.citations:
+            lines.append(f"{cited.id} · {cited.section} · {say(w.CLAIM_VERDICTS[cited.verdict])}")
+            lines.append(f"  {to_plain(cited.says)}")
+            if cited.self_corrected:
+                lines.append(f"  {say(w.SELF_CORRECTED)}")
+            if cited.caveat:
+                lines.append(f"  {say(w.LABELS['caveat'])}: {to_plain(cited.caveat)}")
+        lines += ["", f"{verdict.score} {say(w.OF_100)}  {verdict.arithmetic}"]
+        if verdict.follow_up:
+            lines.append(f"{say(w.LABELS['follow'])}: {to_plain(verdict.follow_up)}")
+    return "\n".join(lines)

@@ -1,0 +1,169 @@
+"""What the card shows, as plain JSON: the only thing of a quiz that reaches the browser.
+
+Until a question is answered nothing here tells what is right: options carry opaque keys, and
+feedback, keys and citations are added only from a verdict.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from ..language import Language, say, using
+from . import wording as w
+from .markup import to_html
+from .models import (
+    ChoiceQuestion,
+    ManyQuestion,
+    MatchQuestion,
+    NumberQuestion,
+    OrderQuestion,
+    Question,
+    TraceQuestion,
+)
+from .numbers import show
+from .number_marks import row_name
+from .options import Option, lefts, options, rights, shuffled
+from .session import Session
+from .verdict import Item, Verdict
+
+JSON = dict[str, Any]
+
+
+def view(session: Session) -> JSON:
+    """Everything the card draws for the question in front."""
+    with using(session.lang):
+        mean, answered = session.points
+        total = len(session.questions)
+        whole = len(session.chapter.questions) == total
+        return {
+            "lang": session.lang,
+            "title": session.chapter.title[session.lang] if whole else "",
+            "position": session.position,
+            "progress": say(w.PROGRESS, answered=answered, total=total),
+            "mean": say(w.MEAN, mean=mean) if answered else "",
+            "dots": [_dot(session, at) for at in range(total)],
+            "question": question_view(session.question, session.lang, session),
+            "answer": session.answers.get(session.question.id),
+            "verdict": None if session.verdict is None else verdict_view(session, session.verdict),
+            "note": session.note,
+            "labels": {name: say(text) for name, text in w.LABELS.items()},
+        }
+
+
+def _dot(session: Session, at: int) -> JSON:
+    verdict = session.verdicts.get(session.questions[at].id)
+    state = "open" if verdict is None else verdict.outcome
+    return {"state": state, "label": say(w.DOT, n=at + 1, state=say(w.STATES[state]))}
+
+
+def question_view(question: Question, lang: Language, session: Session) -> JSON:
+    """A question without its answer."""
+    topic = session.bank.topics[question.topic][lang]
+    shown: JSON = {
+        "id": question.id,
+        "kind": question.kind,
+        "meta": [question.id, topic, say(w.LEVELS[question.level])],
+        "prompt": to_html(question.prompt[lang]),
+        "task": say(w.TASKS[question.kind]),
+    }
+    if isinstance(question, (ChoiceQuestion, ManyQuestion, OrderQuestion)):
+        mixed = shuffled(options(question), question.id, session.learner)
+        shown["options"] = _shown(mixed, lang)
+    elif isinstance(question, MatchQuestion):
+        shown["lefts"] = _shown(shuffled(lefts(question), question.id, session.learner), lang)
+        mixed = shuffled(rights(question), question.id + "|right", session.learner)
+        shown["rights"] = _shown(mixed, lang)
+    elif isinstance(question, NumberQuestion):
+        shown["unit"] = "×" if question.unit == "x" else question.unit or ""
+    elif isinstance(question, TraceQuestion):
+        shown |= _table(question, lang)
+    return shown
+
+
+def _shown(listed: list[Option], lang: Language) -> list[JSON]:
+    return [{"key": option.key, "html": to_html(option.text[lang])} for option in listed]
+
+
+def _table(question: TraceQuestion, lang: Language) -> JSON:
+    """The table with the given cells filled in; the others are not even computed into it."""
+    from .keys import trace_table
+
+    table = trace_table(question)
+    rows = [
+        {
+            "name": to_html(row_name(question, at, lang)),
+            "cells": [
+                {"cell": f"{at}.{name}", "given": show(row[name])}
+                if (at, name) in question.shown
+                else {"cell": f"{at}.{name}"}
+                for name in question.columns
+            ],
+        }
+        for at, row in enumerate(table)
+    ]
+    return {"columns": question.columns, "rows": rows}
+
+
+def verdict_view(session: Session, verdict: Verdict) -> JSON:
+    """A verdict in the order it is read: answer, points, reasons, source, score, what next."""
+    lang = verdict.lang
+    with using(lang):
+        next_open = [
+            at for at, q in enumerate(session.questions) if q.id not in session.verdicts
+        ]
+        reread = "" if int(verdict.see) == session.chapter.number else verdict.see
+        return {
+            "outcome": verdict.outcome,
+            "headline": say(w.HEADLINES[verdict.outcome]),
+            "said": to_html(verdict.said),
+            "points": _points(verdict),
+            "details": _details(verdict),
+            "explain": to_html(verdict.explain),
+            "citations": [_citation(asdict(cited)) for cited in verdict.citations],
+            "score": verdict.score,
+            "of": say(w.OF_100),
+            "arithmetic": verdict.arithmetic,
+            "follow_up": to_html(verdict.follow_up),
+            "reread": say(w.REREAD, chapter=reread) if reread and verdict.score < 100 else "",
+            "chapter": reread,
+            "last": not next_open,
+        }
+
+
+def _points(verdict: Verdict) -> list[JSON]:
+    """Points for the kinds whose own form does not show them: numbers and orders."""
+    groups = (
+        ("ok", verdict.credited),
+        ("no", verdict.missing),
+        ("x", verdict.contradicted),
+        ("x", verdict.misconceptions),
+    )
+    return [_point(mark, item) for mark, items in groups for item in items]
+
+
+def _point(mark: str, item: Item) -> JSON:
+    return {"mark": mark, "html": to_html(item.text), "why": to_html(item.why)}
+
+
+def _details(verdict: Verdict) -> JSON:
+    details = dict(verdict.details)
+    if "whys" in details:
+        details["whys"] = {key: to_html(why) for key, why in details["whys"].items()}
+    if "why" in details:
+        details["why"] = to_html(details["why"])
+    if "pairs" in details:
+        details["pairs"] = [{**pair, "why": to_html(pair["why"])} for pair in details["pairs"]]
+    return details
+
+
+def _citation(cited: JSON) -> JSON:
+    return {
+        "id": cited["id"],
+        "section": to_html(cited["section"]),
+        "says": to_html(cited["says"]),
+        "verdict": cited["verdict"],
+        "word": say(w.CLAIM_VERDICTS[cited["verdict"]]),
+        "caveat": to_html(cited["caveat"]),
+        "corrected": say(w.SELF_CORRECTED) if cited["self_corrected"] else "",
+    }
