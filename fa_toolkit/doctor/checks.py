@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,17 +34,26 @@ _MODES = {
 def examine(timeout: float) -> Report:
     """All checks, the slow ones in a child that runs meanwhile."""
     child = probe.start()
-    checks: tuple[Callable[[], Iterable[Finding]], ...] = (python, versions, jupyter, widgets)
-    before = [finding for check in checks for finding in check()]
-    after = [finding for check in (memory, disk, data_folder, study) for finding in check()]
+    before = [finding for check in (python, versions, jupyter, widgets) for finding in _safe(check)]
+    after = [finding for check in (memory, disk, data_folder, study) for finding in _safe(check)]
     found = probe.result(child, timeout)
-    findings = (*before, *kernels(found), *after, *font(found))
-    return Report(findings, mode=str(found.get("mode", "none")), facts=found)
+    told = [finding for check in (kernels, font) for finding in _safe(partial(check, found))]
+    return Report((*before, *told, *after), mode=str(found.get("mode", "none")), facts=found)
+
+
+def _safe(check: Callable[[], Iterable[Finding]]) -> list[Finding]:
+    """The findings of a check; a check that breaks is a finding too, never a traceback."""
+    try:
+        return list(check())
+    except Exception as error:
+        name = getattr(check, "__name__", None) or check.func.__name__  # type: ignore[attr-defined]
+        seen = Text(f"could not be looked at: {error!r}", f"无法检查：{error!r}")
+        return [Finding(name, "warning", name, seen)]
 
 
 def python() -> Iterable[Finding]:
     """The interpreter that runs this."""
-    seen = f"{platform.pythonversion_of()}, {platform.system()} {platform.machine()}"
+    seen = f"{platform.python_version()}, {platform.system()} {platform.machine()}"
     yield Finding("python", "ok", "Python", seen)
 
 

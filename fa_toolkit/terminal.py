@@ -1,0 +1,226 @@
+"""Quiz, progress and exercise checks as a conversation in the terminal."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import re
+import string
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from rich.console import Console
+
+from .errors import ArgumentError
+from .language import Text, say
+
+_CHAPTERS = Text("Chapters: fa quiz <number>", "各章：fa quiz <章号>")
+_LINE = Text("{number:02d}  {title}  ({n} questions)", "{number:02d}  {title}（{n} 题）")
+_NONE = Text("There are no questions yet.", "还没有题目。")
+_KEYS = Text(
+    "Enter alone: skip this question. q: leave; what you answered is kept.",
+    "直接回车：跳过这题。q：退出，已答的都会保存。",
+)
+_PROMPTS = {
+    "choice": Text("letter", "字母"),
+    "many": Text("letters, such as AC", "字母，如 AC"),
+    "number": Text("number or formula", "数或算式"),
+    "order": Text("letters in order, such as CAB", "按顺序写字母，如 CAB"),
+    "match": Text("pairs, such as 1B 2A", "配对，如 1B 2A"),
+}
+_UNKNOWN = Text("{got} is not among the letters shown.", "{got} 不在列出的选项里。")
+_ALREADY = Text("answered already, {score} of 100", "已经答过，{score} / 100")
+_END = Text(
+    "{answered} of {total} answered, mean {mean}.", "已答 {answered} / {total}，平均 {mean} 分。"
+)
+_EXERCISES = Text("Exercises: fa check <id> <file.py>", "练习：fa check <编号> <文件.py>")
+
+Ask = Callable[[str], str]
+
+
+class _Leave(Exception):  # noqa: N818  (not an error: the learner says so)
+    """The learner leaves the quiz."""
+
+
+def quiz(chapter: int | None, *, bank: Path | None = None, ask: Ask = input) -> int:
+    """Ask the questions of a chapter that are still open, one after the other."""
+    from .quiz import load_bank
+    from .quiz.plain import question_text, verdict_text
+    from .quiz.session import Session
+
+    console = Console(highlight=False, markup=False)
+    loaded = load_bank(bank)
+    if chapter is None:
+        console.print(say(_CHAPTERS if loaded.chapters else _NONE))
+        for number, found in sorted(loaded.chapters.items()):
+            title = say(Text(found.title.en, found.title.zh))
+            console.print(say(_LINE, number=number, title=title, n=len(found.questions)))
+        return 0
+    record, restore = _memory(chapter) if bank is None else (None, None)
+    session = Session(chapter, bank=loaded, record=record, restore=restore)
+    console.print(say(_KEYS), style="dim")
+    try:
+        for position in range(len(session.questions)):
+            session.go(position)
+            console.print(f"\n{question_text(session, position)}")
+            if session.verdict is not None:
+                console.print(say(_ALREADY, score=session.verdict.score), style="dim")
+                continue
+            verdict = _until_judged(session, ask, console)
+            if verdict is not None:
+                console.print(verdict_text(verdict))
+                if session.note:
+                    console.print(session.note, style="yellow")
+    except (_Leave, EOFError):
+        console.print()
+    mean, answered = session.points
+    console.print(say(_END, answered=answered, total=len(session.questions), mean=mean))
+    return 0
+
+
+def _until_judged(session: Any, ask: Ask, console: Console) -> Any:
+    """Ask again until an answer could be judged; None if the question was skipped."""
+    while True:
+        answer, problem = read_answer(session, ask)
+        if problem:
+            console.print(problem, style="yellow")
+            continue
+        if answer is None:
+            return None
+        verdict = session.answer(answer)
+        if verdict.status == "ok":
+            return verdict
+        console.print(verdict.note, style="yellow")
+
+
+def read_answer(session: Any, ask: Ask) -> tuple[Any, str]:
+    """The answer to the question in front as grading takes it, or what could not be read."""
+    from .quiz.view import question_view
+
+    question = session.question
+    shown = question_view(question, session.lang, session)
+    if question.kind == "trace":
+        return _read_table(shown, ask), ""
+    line = _line(ask, f"{say(_PROMPTS[question.kind])} > ")
+    if not line:
+        return None, ""
+    if question.kind == "number":
+        return line, ""
+    keys = dict(zip(string.ascii_uppercase, _keys(shown, "options", "rights"), strict=False))
+    if question.kind == "match":
+        return _read_pairs(line, _keys(shown, "lefts"), keys)
+    letters = [letter for letter in line.upper() if letter.isalnum()]
+    wrong = [letter for letter in letters if letter not in keys]
+    if wrong or not letters or (question.kind == "choice" and len(letters) > 1):
+        return None, say(_UNKNOWN, got=wrong[0] if wrong else line)
+    picked = [keys[letter] for letter in letters]
+    return (picked[0] if question.kind == "choice" else picked), ""
+
+
+def _read_table(shown: dict[str, Any], ask: Ask) -> dict[str, str] | None:
+    filled = {}
+    for number, row in enumerate(shown["rows"], start=1):
+        for name, cell in zip(shown["columns"], row["cells"], strict=True):
+            if "given" not in cell:
+                value = _line(ask, f"{number}. {name} = ")
+                if value:
+                    filled[cell["cell"]] = value
+    return filled or None
+
+
+def _read_pairs(line: str, lefts: list[str], rights: dict[str, str]) -> tuple[Any, str]:
+    pairs = {}
+    for number, letter in re.findall(r"(\d+)\W*([A-Za-z])", line):
+        if not 1 <= int(number) <= len(lefts) or letter.upper() not in rights:
+            return None, say(_UNKNOWN, got=f"{number}{letter}")
+        pairs[lefts[int(number) - 1]] = rights[letter.upper()]
+    return (pairs, "") if pairs else (None, say(_UNKNOWN, got=line))
+
+
+def _keys(shown: dict[str, Any], *groups: str) -> list[str]:
+    return [option["key"] for group in groups for option in shown.get(group, ())]
+
+
+def _line(ask: Ask, prompt: str) -> str:
+    line = ask(prompt).strip()
+    if line.lower() in ("q", "quit", "exit"):
+        raise _Leave
+    return line
+
+
+def check(exercise: str | None, target: str | None) -> int:
+    """Check a solution in a file; 0 if it passed."""
+    from . import exercises
+
+    console = Console(highlight=False, markup=False)
+    if exercise is None or target is None:
+        console.print(say(_EXERCISES))
+        for known in sorted(exercises.catalog()):
+            console.print(f"  {known}")
+        return 0 if exercise is None else 2
+    report = exercises.check(exercise, load_function(target))
+    console.print(str(report))
+    return 0 if report.outcome == "passed" else 1
+
+
+def load_function(target: str) -> Callable[..., Any]:
+    """The function of `file.py:name`, or the only public one that `file.py` defines.
+
+    Raises:
+        ArgumentError: if there is no such file or function, or several to choose from.
+    """
+    path, _, name = target.rpartition(":") if re.search(r"\.py:\w+$", target) else (target, "", "")
+    module = _load(Path(path))
+    own = {
+        key: value
+        for key, value in vars(module).items()
+        if inspect.isfunction(value) and value.__module__ == module.__name__
+    }
+    public = [key for key in own if not key.startswith("_")]
+    if not name and len(public) == 1:
+        name = public[0]
+    if name in own:
+        return own[name]
+    names = ", ".join(public) or "-"
+    raise ArgumentError(
+        "file",
+        expected=Text(f"a function of it: {names}", f"其中的一个函数：{names}"),
+        got=target,
+        hint=Text(f"{path}:<function>", f"{path}:<函数名>"),
+    )
+
+
+def _load(path: Path) -> ModuleType:
+    """Run the learner's file as a module of its own, kernels deciding their mode before Triton."""
+    from . import kernels
+
+    kernels.mode()
+    spec = importlib.util.spec_from_file_location("fa_solution", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise ArgumentError(
+            "file", expected=Text("a Python file", "一个 Python 文件"), got=str(path)
+        )
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def progress() -> int:
+    """What was answered so far, a line for each chapter."""
+    from .progress import store
+
+    console = Console(highlight=False)
+    console.print(store().summary())
+    return 0
+
+
+def _memory(chapter: int) -> tuple[Any, Any]:
+    """How answers are kept and found again: the same store the notebooks use."""
+    from .progress import store
+
+    kept = store()
+    return kept.record, lambda: kept.latest(chapter)
