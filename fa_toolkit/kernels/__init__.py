@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from .flash_forward import flash_forward, flash_forward_kernel, online_softmax_step, visit_tile
     from .launching import launch
     from .matmul import matmul, matmul_kernel
-    from .recording import Access, Recording, record, record_flash_forward
+    from .recording import Access, KernelTrace, Recording, record, trace_flash_forward
     from .row_softmax import online_row_softmax_kernel, row_softmax, row_softmax_kernel
     from .vector_add import vector_add, vector_add_kernel
 
 _HOMES = {
     "Access": "recording",
+    "KernelTrace": "recording",
     "Recording": "recording",
     "flash_forward": "flash_forward",
     "flash_forward_kernel": "flash_forward",
@@ -33,9 +34,9 @@ _HOMES = {
     "online_row_softmax_kernel": "row_softmax",
     "online_softmax_step": "flash_forward",
     "record": "recording",
-    "record_flash_forward": "recording",
     "row_softmax": "row_softmax",
     "row_softmax_kernel": "row_softmax",
+    "trace_flash_forward": "recording",
     "vector_add": "vector_add",
     "vector_add_kernel": "vector_add",
     "visit_tile": "flash_forward",
@@ -44,6 +45,7 @@ _HOMES = {
 __all__ = [
     "Access",
     "BackendUnavailable",
+    "KernelTrace",
     "Mode",
     "Recording",
     "flash_forward",
@@ -55,10 +57,10 @@ __all__ = [
     "online_row_softmax_kernel",
     "online_softmax_step",
     "record",
-    "record_flash_forward",
     "require",
     "row_softmax",
     "row_softmax_kernel",
+    "trace_flash_forward",
     "vector_add",
     "vector_add_kernel",
     "visit_tile",

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
+import triton
 import triton.runtime.interpreter as private
 from triton.runtime.errors import InterpreterError
 
@@ -47,10 +48,13 @@ _NEEDED: dict[str, tuple[str, ...]] = {
     "_implicit_cvt": (),
     "_patch_lang_tensor": (),
 }
-_HIDDEN = tuple(
-    str(Path(module.__file__ or "").parent)
-    for module in (__import__("triton"), np)
-) + (__file__,)
+_HIDDEN = (
+    str(Path(triton.__file__).parent),
+    str(Path(np.__file__).parent),
+    __file__,
+    str(Path(__file__).with_name("interpreter_bf16.py")),
+    str(Path(__file__).with_name("launching.py")),
+)
 
 
 def missing_names() -> list[str]:
@@ -234,12 +238,17 @@ def _guard_memory() -> None:
         setattr(builder, method.__name__, method)
 
 
+def is_hidden(filename: str) -> bool:
+    """Whether a source file belongs to the machinery and not to a kernel or its caller."""
+    return filename.startswith(_HIDDEN)
+
+
 def short_traceback(error: BaseException) -> TracebackType | None:
     """The traceback of `error` without Triton's, NumPy's and our own frames."""
     kept: list[TracebackType] = []
     step = error.__traceback__
     while step is not None:
-        if not step.tb_frame.f_code.co_filename.startswith(_HIDDEN):
+        if not is_hidden(step.tb_frame.f_code.co_filename):
             kept.append(step)
         step = step.tb_next
     chain: TracebackType | None = None

@@ -1,0 +1,194 @@
+"""What a kernel really loads and stores, written down while the interpreter runs it.
+
+Bytes are those requested by unmasked lanes; caches are ignored. Draws nothing, models nothing.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import CodeType
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from ..errors import BackendUnavailable
+from ..language import Text
+from ..problem import AttentionProblem, TileShape
+from ..tiled.trace import Algorithm, Event, Step
+from . import runtime
+from .configuration import choose_launch
+from .flash_forward import flash_forward, problem_of
+
+Range = tuple[int, int]
+_LABEL = re.compile(r"\s*# step: (\w+)")
+
+
+@dataclass(frozen=True)
+class Access:
+    """One load, store or atomic of one program.
+
+    Args:
+        kernel: name of the kernel.
+        kind: "load", "store" or "atomic".
+        argument: the kernel's argument that was accessed, e.g. "x_ptr".
+        program: its program ids.
+        step: the nearest `# step:` label above the line, "" if there is none.
+        line: line number of the access in its source file.
+        box: half-open range of the indices touched, one for each axis of the tensor.
+        bytes: bytes requested, masked lanes not counted.
+    """
+
+    kernel: str
+    kind: Literal["load", "store", "atomic"]
+    argument: str
+    program: tuple[int, ...]
+    step: str
+    line: int
+    box: tuple[Range, ...]
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Everything kernels did while a function ran, and what the function returned."""
+
+    accesses: list[Access]
+    result: Any
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes requested from memory."""
+        return sum(a.bytes for a in self.accesses if a.kind != "store")
+
+    @property
+    def bytes_written(self) -> int:
+        """Bytes sent to memory."""
+        return sum(a.bytes for a in self.accesses if a.kind != "load")
+
+
+def _box(tensor: Any, elements: np.ndarray) -> tuple[Range, ...]:
+    """The range of indices along each axis that element offsets of a tensor stand for."""
+    tensor = getattr(tensor, "base", tensor) if not isinstance(tensor, torch.Tensor) else tensor
+    box: list[Range] = [(0, 1)] * tensor.ndim
+    for axis in sorted(range(tensor.ndim), key=lambda a: -tensor.stride(a)):
+        stride = tensor.stride(axis)
+        if stride and tensor.shape[axis] > 1:
+            index, elements = np.divmod(elements, stride)
+            box[axis] = (int(index.min()), int(index.max()) + 1)
+    return tuple(box)
+
+
+def _label(code: CodeType, line: int) -> str:
+    for number in range(line, code.co_firstlineno, -1):
+        found = _LABEL.match(linecache.getline(code.co_filename, number))
+        if found:
+            return found[1]
+    return ""
+
+
+def _place(kernel: CodeType) -> tuple[str, int]:
+    """(step, line) of the kernel code now running: the innermost labelled function wins."""
+    from .interpreter import is_hidden
+
+    frame, line = sys._getframe(1), 0
+    while frame is not None:
+        code = frame.f_code
+        if not is_hidden(code.co_filename) and code.co_filename != __file__:
+            line = line or frame.f_lineno
+            step = _label(code, frame.f_lineno)
+            if step or code is kernel:
+                return step, line
+        frame = frame.f_back  # type: ignore[assignment]
+    return "", line
+
+
+def record(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Recording:
+    """Call `fn(*args, **kwargs)` and write down every access of every kernel it launches.
+
+    Example (the result of `vector_add` is two loads and a store for each block):
+        recording = record(vector_add, x, y)
+        recording.bytes_read == 2 * x.numel() * x.element_size()
+
+    Raises:
+        BackendUnavailable: where kernels are compiled; only the interpreter can be watched.
+    """
+    if runtime.require() != "interpreter":
+        raise BackendUnavailable(
+            "record",
+            expected=Text("Triton's interpreter", "Triton 解释器"),
+            got=Text("kernels compiled for a GPU", "为 GPU 编译的内核"),
+            hint=Text("restart with TRITON_INTERPRET=1", "设置 TRITON_INTERPRET=1 后重启"),
+        )
+    from .interpreter import observed
+
+    accesses: list[Access] = []
+
+    def note(
+        launch: Any, kind: Any, argument: Any, program: Any, offsets: np.ndarray, size: int
+    ) -> None:
+        step, line = _place(launch.code)
+        box = _box(argument.tensor, offsets // size)
+        place = tuple(int(i) for i in program)
+        accesses.append(
+            Access(launch.kernel, kind, argument.name, place, step, line, box, offsets.size * size)
+        )
+
+    with observed(note):
+        result = fn(*args, **kwargs)
+    return Recording(accesses, result)
+
+
+@dataclass(frozen=True)
+class KernelTrace:
+    """A recorded run of an attention kernel, in the events that `tiled` yields."""
+
+    problem: AttentionProblem
+    tile: TileShape
+    algorithm: Algorithm
+    events: list[Event]
+    outputs: Mapping[str, torch.Tensor]
+
+
+_TENSORS = {"q_ptr": "Q", "k_ptr": "K", "v_ptr": "V", "o_ptr": "O", "lse_ptr": "lse"}
+
+
+def trace_flash_forward(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    *,
+    causal: bool = False,
+    scale: float | None = None,
+    tile: TileShape | None = None,
+) -> KernelTrace:
+    """Run the real kernel and return its loads and stores as trace events.
+
+    `tiled.trace_flash_forward` yields the same loads and stores in the same order: that is what
+    makes the torch version an honest picture of the kernel.
+
+    Raises:
+        BackendUnavailable: where kernels are compiled; only the interpreter can be watched.
+    """
+    recording = record(flash_forward, q, k, v, causal=causal, scale=scale, tile=tile)
+    problem = problem_of(q, k, v, causal)
+    tile = choose_launch(problem, q.device, tile).tile
+    events = [_event(problem, tile, access) for access in recording.accesses]
+    o, lse = recording.result
+    return KernelTrace(problem, tile, "flash_forward", events, {"O": o, "lse": lse})
+
+
+def _event(problem: AttentionProblem, tile: TileShape, access: Access) -> Event:
+    row_tiles = -(-problem.len_q // tile.block_m)
+    pid_bh, pid_m = divmod(access.program[0], row_tiles)
+    b, h = divmod(pid_bh, problem.heads_q)
+    tensor = _TENSORS[access.argument]
+    rows = access.box[2]
+    cols = access.box[3] if len(access.box) > 3 else (0, 1)
+    head = (b, h // problem.group if tensor in "KV" else h)
+    event = Event("forward", Step(access.step), "load", (b, h, pid_m), tensor, (rows, cols), head)
+    return replace(event, kind=access.kind, bytes=access.bytes)
