@@ -24,9 +24,7 @@ LN_2: tl.constexpr = tl.constexpr(math.log(2))
 def tile_ptrs(base_ptr, rows, cols, stride_row, stride_col):
     """Pointers of the tile rows x cols. Offsets in 64 bits: a row times a stride passes 2^31."""
     return (
-        base_ptr
-        + rows.to(tl.int64)[:, None] * stride_row
-        + cols.to(tl.int64)[None, :] * stride_col
+        base_ptr + rows.to(tl.int64)[:, None] * stride_row + cols.to(tl.int64)[None, :] * stride_col
     )
 
 

@@ -34,9 +34,7 @@ def _wide(handle: Any) -> Any:
     """`handle` in float32 if it holds bf16, else itself."""
     if not _is_bf16(handle):
         return handle
-    return private.TensorHandle(
-        widen(handle.data).reshape(np.shape(handle.data)), tl.float32
-    )
+    return private.TensorHandle(widen(handle.data).reshape(np.shape(handle.data)), tl.float32)
 
 
 def _bf16(data: np.ndarray) -> Any:
@@ -89,7 +87,7 @@ def _wrap_dot_and_print() -> None:
     def create_dot(self: Any, a: Any, b: Any, d: Any, *rest: Any, **named: Any) -> Any:
         return dot(self, _wide(a), _wide(b), d, *rest, **named)
 
-    def create_print(self: Any, prefix: Any, hex: Any, values: Any, *rest: Any) -> Any:  # noqa: A002
+    def create_print(self: Any, prefix: Any, hex: Any, values: Any, *rest: Any) -> Any:
         return show(self, prefix, hex, values if hex else [*map(_wide, values)], *rest)
 
     builder.create_dot, builder.create_print = create_dot, create_print

@@ -37,7 +37,9 @@ def require_kernels(*tensors: torch.Tensor) -> None:
     if found == "gpu" and not all(t.is_cuda for t in tensors):
         raise BackendUnavailable(
             "Triton",
-            expected=Text("tensors on a GPU: this process compiles", "GPU 上的张量：本进程是编译模式"),
+            expected=Text(
+                "tensors on a GPU: this process compiles", "GPU 上的张量：本进程是编译模式"
+            ),
             got=", ".join(devices),
             hint=Text(
                 '.cuda(), impl="tiled", or restart with TRITON_INTERPRET=1',

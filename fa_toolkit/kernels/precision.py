@@ -1,4 +1,4 @@
-"""How exact float32 products are: PyTorch's own setting, so exact unless the user asks otherwise."""
+"""How exact float32 products are: as PyTorch was told, so exact unless the user asks otherwise."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 
 
 def dot_precision(x: torch.Tensor) -> str:
-    """`input_precision` for `tl.dot`: "tf32" where PyTorch would use it for float32, else "ieee"."""
+    """`input_precision` for `tl.dot`: "tf32" where PyTorch would use it too, else "ieee"."""
     if x.dtype != torch.float32 or not x.is_cuda:
         return "ieee"
     if torch.version.hip is None and torch.cuda.get_device_capability(x.device) < (8, 0):

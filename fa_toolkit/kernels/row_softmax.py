@@ -7,7 +7,6 @@ import triton
 import triton.language as tl
 
 from ..errors import DtypeError, ShapeError
-from ..language import Text
 from .launching import on_device_of, require_kernels
 
 #: Longest row that one program keeps on chip; longer rows are streamed in blocks.
@@ -55,7 +54,7 @@ def online_row_softmax_kernel(
     offs_n = tl.arange(0, BLOCK_N).to(tl.int64)  # [BLOCK_N]
     x_ptrs = x_ptr + pid_m * stride_xm + offs_n * stride_xn
     out_ptrs = out_ptr + pid_m * stride_om + offs_n * stride_on
-    step_x, step_o = stride_xn * tl.full([], BLOCK_N, tl.int64), stride_on * tl.full([], BLOCK_N, tl.int64)
+    block = tl.full([], BLOCK_N, tl.int64)
 
     # one running maximum and one running sum per lane: they are merged once, at the end
     m_i = tl.full([BLOCK_N], -float("inf"), tl.float32)
@@ -67,7 +66,7 @@ def online_row_softmax_kernel(
         pivot = tl.where(m_new == -float("inf"), 0.0, m_new)  # [BLOCK_N]
         l_i = l_i * tl.exp(m_i - pivot) + tl.exp(x - pivot)
         m_i = m_new
-        x_ptrs += step_x
+        x_ptrs += block * stride_xn
     m = tl.max(m_i, axis=0)
     l = tl.sum(l_i * tl.exp(m_i - m), axis=0)  # noqa: E741  (the paper's letter)
 
@@ -76,8 +75,8 @@ def online_row_softmax_kernel(
         mask_n = start_n + offs_n < len_n
         x = tl.load(x_ptrs, mask=mask_n, other=-float("inf")).to(tl.float32)  # [BLOCK_N]
         tl.store(out_ptrs, tl.exp(x - m) / l, mask=mask_n)
-        x_ptrs += step_x
-        out_ptrs += step_o
+        x_ptrs += block * stride_xn
+        out_ptrs += block * stride_on
 
 
 def row_softmax(x: torch.Tensor, *, block: int | None = None) -> torch.Tensor:

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 class Mode(str):
-    """"gpu", "interpreter" or "none", with the reason for it."""
+    """One of "gpu", "interpreter" and "none", with the reason for it."""
 
     reason: Text
 
