@@ -1,0 +1,104 @@
+"""Exercises: what to write, whether it is right, which mistake it is, and help in steps.
+
+Shows nothing and records nothing; `course` does both.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import ArgumentError, UnknownNameError
+from ..language import Text, say
+from . import cells
+from .catalog import EXERCISES
+from .checker import check as _check
+from .report import Diagnosis, Finding, Report
+from .spec import Exercise
+
+__all__ = [
+    "Diagnosis",
+    "Exercise",
+    "Finding",
+    "Report",
+    "check",
+    "get",
+    "hint",
+    "ids",
+    "solution",
+    "solved",
+    "stub",
+]
+
+LEVELS = 3
+
+
+def ids(chapter: int | None = None) -> list[str]:
+    """Ids of all exercises, or of one chapter, in the order of the course."""
+    return [x.id for x in EXERCISES.values() if chapter is None or x.chapter == chapter]
+
+
+def get(exercise_id: str) -> Exercise:
+    """The exercise with this id.
+
+    Raises:
+        UnknownNameError: if there is none; the hint lists near ones.
+    """
+    if exercise_id not in EXERCISES:
+        near = difflib.get_close_matches(str(exercise_id), EXERCISES, n=3, cutoff=0.3)
+        raise UnknownNameError(
+            "exercise_id",
+            expected=Text("the id of an exercise", "练习的编号"),
+            got=repr(exercise_id),
+            hint=", ".join(near or EXERCISES),
+        )
+    return EXERCISES[exercise_id]
+
+
+def check(exercise_id: str, fn: Callable[..., Any]) -> Report:
+    """Whether `fn` solves the exercise, which properties fail, and why.
+
+    The function is passed itself, not its name. It runs in this process: exceptions and endless
+    loops in Python come back as a sentence; a call into compiled code that never returns,
+    `os._exit` and exhausted memory are not caught.
+
+    Raises:
+        UnknownNameError: if there is no such exercise.
+
+    Example:
+        >>> def three_pass_softmax(x):
+        ...     return (x - x.max()).exp()
+        >>> report = check("03.three_pass", three_pass_softmax)
+        >>> report.outcome, report.diagnosis[0].id
+        ('not yet', 'not-normalised')
+    """
+    return _check(get(exercise_id), fn)
+
+
+def hint(exercise_id: str, level: int = 1) -> str:
+    """Hint 1 (where to look), 2 (the invariant) or 3 (the line).
+
+    Raises:
+        ArgumentError: if the level is not 1, 2 or 3.
+    """
+    if level not in range(1, LEVELS + 1):
+        raise ArgumentError("level", expected=f"1..{LEVELS}", got=repr(level))
+    return say(get(exercise_id).hints[level - 1])
+
+
+def stub(exercise_id: str) -> str:
+    """The cell of the notebook as it first stands, made from the solution."""
+    return cells.stub(get(exercise_id).id)
+
+
+def solved(exercise_id: str) -> str:
+    """The same cell, solved."""
+    return cells.solved(get(exercise_id).id)
+
+
+def solution(exercise_id: str) -> Callable[..., Any]:
+    """The package's own solution, as a function."""
+    exercise = get(exercise_id)
+    found: Callable[..., Any] = cells.solution_of(exercise.id, exercise.entry)
+    return found

@@ -1,0 +1,21 @@
+"""The exercises, one module a chapter. Data only; `exercises.get` finds one by its id."""
+
+from __future__ import annotations
+
+from ..spec import Exercise
+from . import flash_programs, flash_tile, memory, merge, softmax, standard, tiles, triton_basics
+
+_CHAPTERS = (
+    memory,
+    standard,
+    softmax,
+    merge,
+    tiles,
+    triton_basics,
+    flash_tile,
+    flash_programs,
+)
+
+EXERCISES: dict[str, Exercise] = {
+    exercise.id: exercise for module in _CHAPTERS for exercise in module.EXERCISES
+}

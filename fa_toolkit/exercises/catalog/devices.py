@@ -1,0 +1,17 @@
+"""Where the tensors of Triton exercises live: on the GPU in GPU mode, else on the CPU."""
+
+from __future__ import annotations
+
+import torch
+
+
+def here(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """The tensors on the device that runs kernels, with their strides kept."""
+    from ... import kernels  # decides the mode; only where a kernel is about to run
+
+    if kernels.mode() != "gpu":
+        return tensors
+    return tuple(
+        torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="cuda").copy_(x)
+        for x in tensors
+    )

@@ -1,0 +1,60 @@
+"""Cells of the notebooks, made from the solution files: the stub, and the solved cell.
+
+A solution file has a line `# cell`; what follows is the cell. In the stub every stretch between
+`# solution:begin` and `# solution:end` is replaced, and `# stub: text` lines become `text`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import Any
+
+_BEGIN, _END, _STUB = "# solution:begin", "# solution:end", "# stub: "
+
+
+def _module_name(exercise_id: str) -> str:
+    chapter, name = exercise_id.split(".")
+    return f"{__package__}.solutions.c{chapter}_{name}"
+
+
+def _cell_lines(exercise_id: str) -> list[str]:
+    source = inspect.getsource(importlib.import_module(_module_name(exercise_id)))
+    lines = source.splitlines()
+    return lines[lines.index("# cell") + 1 :]
+
+
+def solved(exercise_id: str) -> str:
+    """The text of the solved cell."""
+    marks = (_BEGIN, _END, _STUB)
+    kept = [x for x in _cell_lines(exercise_id) if not x.strip().startswith(marks)]
+    return "\n".join(kept).strip()
+
+
+def stub(exercise_id: str) -> str:
+    """The text of the cell as the notebook first shows it.
+
+    In plain functions the solution becomes `raise NotImplementedError`; in a kernel, which cannot
+    raise, it becomes a comment, and the launcher raises.
+    """
+    lines, kept, inside = _cell_lines(exercise_id), list[str](), False
+    launcher = any(x.strip().startswith(_STUB) for x in lines)
+    for line in lines:
+        word, indent = line.strip(), line[: len(line) - len(line.lstrip())]
+        if word.startswith(_BEGIN):
+            inside = True
+            kept.append(
+                f"{indent}# your code" if launcher else f"{indent}raise NotImplementedError"
+            )
+        elif word.startswith(_END):
+            inside = False
+        elif word.startswith(_STUB):
+            kept.append(indent + word.removeprefix(_STUB))
+        elif not inside:
+            kept.append(line)
+    return "\n".join(kept).strip()
+
+
+def solution_of(exercise_id: str, entry: str) -> Any:
+    """The solution as a function."""
+    return getattr(importlib.import_module(_module_name(exercise_id)), entry)

@@ -1,0 +1,131 @@
+"""Name the mistake: compare a wrong answer with planted variants, then look for symptoms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..language import Text
+from .compare import budgets, close, parts, truth_of
+from .report import Diagnosis
+from .spec import Exercise, Variant
+
+#: Cases on which one mistake often meets another; left out if no variant explains everything.
+_SIDE = {"dead-rows", "extreme-logits", "dtype"}
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One call that returned: the property it tested, how to make its arguments, its result."""
+
+    property: str
+    make: Callable[[], tuple[Any, ...]]
+    value: Any
+
+
+def diagnose(exercise: Exercise, attempts: Sequence[Attempt]) -> tuple[Diagnosis, ...]:
+    """Named mistakes for these attempts, likeliest first.
+
+    A variant is named if it gives the learner's results on every attempt, right and wrong ones,
+    and is wrong on at least one. If none does, the plain cases alone decide, and then symptoms of
+    single outputs.
+    """
+    for kept in (attempts, [x for x in attempts if x.property not in _SIDE]):
+        named = [
+            Diagnosis(variant.id, variant.text)
+            for variant in exercise.variants
+            if _explains(exercise, variant, kept)
+        ]
+        if named:
+            return tuple(named)
+    return _symptoms(exercise, attempts)
+
+
+def _explains(exercise: Exercise, variant: Variant, attempts: Sequence[Attempt]) -> bool:
+    differs = False
+    for attempt in attempts:
+        args = attempt.make()
+        truth = truth_of(exercise, args)
+        allowed = budgets(exercise, args, truth)
+        got = parts(exercise, attempt.value)
+        try:
+            wrong = parts(exercise, variant.fn(*attempt.make()))
+        except Exception:  # the bug crashes here, so the learner's answer is not this bug's
+            return False
+        if isinstance(got, Text) or isinstance(wrong, Text):
+            return False
+        pairs = list(zip(got, wrong, truth, allowed, strict=True))
+        if not all(_same(g, w, a) for g, w, _, a in pairs):
+            return False
+        differs = differs or not all(_same(w, t, a) for _, w, t, a in pairs)
+    return differs
+
+
+def _same(left: Any, right: Any, allowed: Any) -> bool:
+    if isinstance(left, torch.Tensor) and isinstance(right, torch.Tensor):
+        if left.shape != right.shape:
+            return False
+        budget = 3 * torch.as_tensor(allowed, dtype=torch.float64)
+        return bool(close(left.detach().double(), right.detach().double(), budget).all())
+    if isinstance(left, (int, float)) and isinstance(right, (int, float)):
+        return abs(left - right) <= 1e-9 * max(abs(left), abs(right))
+    return type(left) is type(right) and bool(left == right)
+
+
+def _symptoms(exercise: Exercise, attempts: Sequence[Attempt]) -> tuple[Diagnosis, ...]:
+    for attempt in attempts:
+        args, got = attempt.make(), parts(exercise, attempt.value)
+        if isinstance(got, Text):
+            continue
+        truth = truth_of(exercise, args)
+        for output, g, t, a in zip(
+            exercise.outputs, got, truth, budgets(exercise, args, truth), strict=True
+        ):
+            found = _symptom(output.name, g, t, a)
+            if found is not None:
+                return (found,)
+    return ()
+
+
+def _symptom(name: str, got: Any, want: Any, allowed: Any) -> Diagnosis | None:
+    if not (isinstance(got, torch.Tensor) and isinstance(want, torch.Tensor)):
+        return _factor(name, got, want)
+    if got.shape != want.shape:
+        if got.dim() == 2 and got.T.shape == want.shape:
+            return Diagnosis(
+                "transposed", Text(f"{name} came out transposed.", f"{name} 的行和列反了。")
+            )
+        return None
+    got, want = got.detach().double(), want.double()
+    if bool(got.isnan().any()) and not bool(want.isnan().any()):
+        return Diagnosis(
+            "nan",
+            Text(
+                f"{name} holds NaN: look for −inf − (−inf), 0 / 0, or elements never written.",
+                f"{name} 里有 NaN：找找 −inf − (−inf)、0 / 0，或者没有写到的元素。",
+            ),
+        )
+    finite = want.isfinite() & (want.abs() > 1e-6)
+    if not bool(finite.any()) or bool(close(got, want, torch.as_tensor(allowed)).all()):
+        return None
+    ratio = got[finite] / want[finite]
+    steady = float(ratio.max() - ratio.min()) <= 1e-3 * float(ratio.abs().max())
+    return _factor(name, float(ratio.median()), 1.0) if steady and ratio.numel() > 2 else None
+
+
+def _factor(name: str, got: Any, want: Any) -> Diagnosis | None:
+    if not all(isinstance(x, (int, float)) and x for x in (got, want)):
+        return None
+    factor = got / want
+    if abs(factor - 1) < 1e-6:
+        return None
+    return Diagnosis(
+        "factor",
+        Text(
+            f"Every element of {name} is {factor:.4g} times what it should be.",
+            f"{name} 的每个元素都是正确值的 {factor:.4g} 倍。",
+        ),
+    )

@@ -1,0 +1,136 @@
+"""Run a learner's function and come back: errors, endless loops and stubs become one sentence.
+
+Covered: any exception, `sys.exit`, a loop in Python code (a timer in the main thread). Not covered
+yet: a single call into compiled code that never returns, `os._exit`, exhausted memory.
+"""
+
+from __future__ import annotations
+
+import linecache
+import signal
+import sysconfig
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, Literal
+
+from ..errors import FaError
+from ..language import Text
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_SOLUTIONS = Path(__file__).resolve().parent / "solutions"
+_FOREIGN = tuple(
+    str(Path(sysconfig.get_paths()[key]).resolve()) for key in ("stdlib", "purelib", "platlib")
+)
+
+Kind = Literal["ok", "stub", "error", "stopped"]
+
+
+class Stopped(BaseException):
+    """Raised inside learner code when its time is up; no `except Exception` swallows it."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """What came of one call: its value, or a sentence saying why there is none."""
+
+    kind: Kind
+    value: Any = None
+    sentence: Text | str = ""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise `Stopped` after `seconds`, in the main thread only (elsewhere nothing is limited)."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGALRM"):
+        yield
+        return
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        raise Stopped
+
+    before = signal.signal(signal.SIGALRM, stop)
+    # the interval repeats, so that a bare `except:` inside a loop does not outlive it
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.2)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def call(fn: Callable[..., Any], args: tuple[Any, ...], *, seconds: float) -> Call:
+    """`fn(*args)`, with whatever goes wrong turned into a sentence with the learner's own line."""
+    try:
+        with time_limit(seconds):
+            return Call("ok", fn(*args))
+    except NotImplementedError as error:
+        if _line(error):
+            return Call("stub")
+        return Call("error", sentence=_sentence(error))
+    except Stopped as error:
+        return Call("stopped", sentence=_stopped(error, seconds))
+    except (Exception, SystemExit) as error:
+        return Call("error", sentence=_sentence(error))
+
+
+def _stopped(error: BaseException, seconds: float) -> Text:
+    number, line = _line(error) or (0, "")
+    at_en = f" It was at line {number}: {line}" if line else ""
+    at_zh = f"停下时在第 {number} 行：{line}" if line else ""
+    return Text(
+        f"It was still running after {seconds:g} s and was stopped.{at_en}",
+        f"运行了 {seconds:g} 秒还没结束，已停止。{at_zh}",
+    )
+
+
+def _sentence(error: BaseException) -> Text:
+    cause = _root(error)
+    place = _line(error)
+    message = " ".join(str(cause).split()) or type(cause).__name__
+    if isinstance(cause, FaError):
+        what_en = what_zh = message
+    else:
+        message = message if len(message) <= 300 else message[:299] + "…"
+        what_en = what_zh = f"{type(cause).__name__}: {message}"
+    if place is None:
+        return Text(f"The call failed. {what_en}", f"调用失败。{what_zh}")
+    number, line = place
+    return Text(
+        f"Line {number}, “{line}”, stopped with {what_en}",
+        f"第 {number} 行“{line}”出错：{what_zh}",
+    )
+
+
+def _root(error: BaseException) -> BaseException:
+    """The error behind wrappers such as Triton's interpreter error."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
+def _line(error: BaseException | None) -> tuple[int, str] | None:
+    """Number and text of the deepest line that the learner wrote, or None."""
+    found = None
+    while error is not None:
+        step: TracebackType | None = error.__traceback__
+        while step is not None:
+            name = step.tb_frame.f_code.co_filename
+            if _is_learners(name):
+                text = linecache.getline(name, step.tb_lineno, step.tb_frame.f_globals).strip()
+                found = (step.tb_lineno, text or "…")
+            step = step.tb_next
+        error = error.__cause__
+    return found
+
+
+def _is_learners(filename: str) -> bool:
+    if filename.startswith("<frozen") or filename in ("<__array_function__ internals>",):
+        return False
+    path = str(Path(filename).resolve()) if not filename.startswith("<") else filename
+    if path.startswith(str(_SOLUTIONS)):
+        return True
+    return not path.startswith((str(_PACKAGE), *_FOREIGN))

@@ -1,0 +1,218 @@
+"""What an exercise is, as data: specification, truth, cases, properties, planted variants, hints.
+
+Nothing here runs a learner's code; `checker` does. Texts are bilingual and shown by `course`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+
+from ..language import Text
+
+#: Every property a check can name, with the sentence that a report shows.
+PROPERTIES: dict[str, Text] = {
+    "value": Text("the values are right", "数值正确"),
+    "flops": Text("the FLOPs are right", "FLOP 数正确"),
+    "bytes": Text("the bytes are right", "字节数正确"),
+    "intensity": Text("the intensity is right", "算术强度正确"),
+    "denominator": Text("the denominator l is right", "分母 l 正确"),
+    "accumulator": Text("the accumulator acc is right", "累加器 acc 正确"),
+    "lse": Text("the log-sum-exp is right", "log-sum-exp 正确"),
+    "ragged": Text("lengths that no block divides", "长度不是块大小的整数倍"),
+    "causal": Text("the causal mask, bottom-right", "右下对齐的因果掩码"),
+    "dead-rows": Text("rows that see no key", "一个键都看不到的行"),
+    "extreme-logits": Text("very large and very small scores", "极大与极小的分数"),
+    "strides": Text("inputs that are not contiguous", "内存不连续的输入"),
+    "dtype": Text("the dtype of inputs and outputs", "输入与输出的 dtype"),
+    "heads": Text("several heads, shared keys and values", "多个头共用键和值"),
+    "no-n-by-n": Text("no N × N tensor is ever made", "从不生成 N × N 的张量"),
+    "one-block": Text("one block is in hand at a time", "一次只用一个块"),
+    "inputs-unchanged": Text("the inputs are left as they were", "不改动输入"),
+    "own-work": Text("no ready-made function does the work", "没有调用现成的函数"),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call: which property it tests, how its arguments read, and how to make them afresh."""
+
+    property: str
+    label: str
+    make: Callable[[], tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Output:
+    """One returned value: its name, the property its plain case tests, and its dtype rule."""
+
+    name: str
+    property: str = "value"
+    dtype: Literal["input", "float32"] | None = "input"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A planted bug: a function that is wrong in one known way, and the sentence that names it."""
+
+    id: str
+    text: Text
+    fn: Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A property of how the result was made: watched while `make()`'s case runs.
+
+    Args:
+        property: "no-n-by-n", "one-block" or "own-work".
+        make: arguments of the watched call.
+        limit: largest number of elements a tensor may have ("no-n-by-n": any new storage,
+            "one-block": any operand that is read).
+        forbidden: names of functions that may not be called ("own-work").
+    """
+
+    property: str
+    make: Callable[[], tuple[Any, ...]]
+    limit: int = 0
+    forbidden: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise.
+
+    Args:
+        id: "NN.name"; NN is the chapter.
+        entry: name of the function that the learner writes.
+        call: how the checker calls it, for the reader.
+        reference: the dull truth, run in float64. Its result is what `outputs` name.
+        allowed: largest error per output, from the arguments and the float64 results.
+        hints: three levels: where it fails, the invariant that broke, the line to write.
+    """
+
+    id: str
+    title: Text
+    spec: Text
+    formula: str
+    entry: str
+    call: str
+    reference: Callable[..., Any]
+    cases: Sequence[Case]
+    hints: tuple[Text, Text, Text]
+    outputs: tuple[Output, ...] = (Output("value"),)
+    rules: tuple[Rule, ...] = ()
+    variants: tuple[Variant, ...] = ()
+    allowed: Callable[..., Sequence[Any]] | None = None
+    needs_triton: bool = False
+
+    @property
+    def chapter(self) -> int:
+        """The chapter it belongs to."""
+        return int(self.id[:2])
+
+    @property
+    def properties(self) -> tuple[str, ...]:
+        """Ids of the properties it checks, in the order a report shows them."""
+        named = [case.property for case in self.cases if case.property != "value"]
+        found = [output.property for output in self.outputs] + named
+        found += [rule.property for rule in self.rules]
+        if any(isinstance(leaf, torch.Tensor) for leaf in leaves(self.cases[0].make())):
+            found.append("inputs-unchanged")
+        return tuple(dict.fromkeys(found))
+
+
+#: Functions that would do a softmax or an attention for the learner.
+READY_MADE = frozenset(
+    [
+        "softmax",
+        "log_softmax",
+        "logsumexp",
+        "logaddexp",
+        "scaled_dot_product_attention",
+        "cumsum",
+        "logcumsumexp",
+        "_softmax",
+        "_log_softmax",
+        "_safe_softmax",
+    ]
+)
+#: Torch arithmetic that a launcher may not use: the kernel is to do the work.
+TORCH_MATHS = READY_MADE | frozenset(
+    [
+        "add",
+        "mul",
+        "matmul",
+        "mm",
+        "bmm",
+        "addmm",
+        "dot",
+        "einsum",
+        "exp",
+        "exp2",
+        "sum",
+        "amax",
+        "max",
+        "div",
+        "linear",
+        "__add__",
+        "__matmul__",
+    ]
+)
+
+
+def leaves(value: Any) -> list[Any]:
+    """The tensors and numbers inside nested tuples and lists, in order."""
+    if isinstance(value, (tuple, list)):
+        return [leaf for item in value for leaf in leaves(item)]
+    return [value]
+
+
+def as_float64(value: Any) -> Any:
+    """The same arguments with every floating tensor in float64."""
+    if isinstance(value, torch.Tensor):
+        return value.to(torch.float64) if value.is_floating_point() else value
+    if isinstance(value, (tuple, list)):
+        return type(value)(as_float64(item) for item in value)
+    return value
+
+
+def randn(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Normal numbers from a generator of its own; the reader's random state is not touched."""
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
+
+
+def attention_budget(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    *,
+    causal: bool = False,
+    scale: float | None = None,
+    scores_in: torch.dtype = torch.float32,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Largest error of o and of lse, elementwise: rounding of the scores and of the sum P|V|.
+
+    A score errs by eps * scale * sum|q k| (eps of `scores_in`); p by that factor, and by eps of
+    its dtype where it is rounded before P V; o by the same times P|V|, and by its own rounding.
+    """
+    eps, eps_s = torch.finfo(q.dtype).eps, torch.finfo(scores_in).eps
+    q, k, v = q.double(), k.double(), v.double()
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    s, reach = scale * (q @ k.transpose(-1, -2)), scale * (q.abs() @ k.abs().transpose(-1, -2))
+    if causal:
+        s = s.masked_fill(~visible(q.shape[-2], k.shape[-2]), -math.inf)
+    longest = reach.amax(-1, keepdim=True) if k.shape[-2] else reach.new_zeros(*q.shape[:-1], 1)
+    rounding = eps_s * (8 + longest)
+    p = torch.softmax(s, -1).nan_to_num(0.0)
+    return 4 * (rounding + eps) * (p @ v.abs()) + eps_s, 4 * rounding.squeeze(-1)
+
+
+def visible(len_q: int, len_k: int) -> torch.Tensor:
+    """Which key each query sees under the bottom-right causal mask: bool [len_q, len_k]."""
+    rows = torch.arange(len_q)[:, None] + (len_k - len_q)
+    return rows >= torch.arange(len_k)[None, :]
