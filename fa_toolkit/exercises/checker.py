@@ -40,7 +40,7 @@ class _Check:
         left = self.deadline - time.monotonic()
         guard: AbstractContextManager[Any] = nullcontext()
         if self.exercise.needs_triton:
-            guard = PoisonedEmpty()
+            guard = PoisonedEmpty()  # type: ignore[no-untyped-call]
         with guard:
             result = call(self.fn, args, seconds=max(0.1, min(self.seconds, left)))
         if result.kind == "stopped":
@@ -192,7 +192,7 @@ def _report(exercise: Exercise, state: _Check) -> Report:
         note = next(iter(state.notes.values()))
     # a sentence that heads the report is not repeated under each property
     findings = tuple(
-        Finding(f.property, f.status, "" if f.note == note else f.note) for f in findings
+        Finding(f.id, f.status, "" if f.note == note else f.note) for f in findings
     )
     return Report(exercise.id, exercise.title, outcome, findings, named, note)
 

@@ -21,16 +21,16 @@ MARKS: dict[str, str] = {"held": "✓", "failed": "✗", "not run": "○"}
 
 @dataclass(frozen=True)
 class Finding:
-    """One property, whether it held, and in one sentence what was seen if it did not."""
+    """One property by its id, whether it held, and in one sentence what was seen if it did not."""
 
-    property: str
+    id: str
     status: Status
     note: Text | str = ""
 
     @property
     def label(self) -> str:
         """The property in the reader's words."""
-        return say(PROPERTIES[self.property])
+        return say(PROPERTIES[self.id])
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Report:
     @property
     def failed(self) -> tuple[str, ...]:
         """Ids of the properties that did not hold."""
-        return tuple(item.property for item in self.findings if item.status == "failed")
+        return tuple(item.id for item in self.findings if item.status == "failed")
 
     @property
     def summary(self) -> str:

@@ -43,7 +43,7 @@ class Seen:
     called: set[str] = field(default_factory=set)
 
 
-class _Light(TorchDispatchMode):
+class _Light(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """A dispatch mode that does not pull in the compiler, which would import Triton as well."""
 
     @classmethod
@@ -51,12 +51,12 @@ class _Light(TorchDispatchMode):
         return False
 
 
-class _Allocations(_Light):
+class _Allocations(_Light):  # type: ignore[no-untyped-call]
     def __init__(self, seen: Seen) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.seen = seen
 
-    def __torch_dispatch__(  # type: ignore[override]
+    def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         result = func(*args, **(kwargs or {}))
@@ -90,10 +90,10 @@ class _Names(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-class PoisonedEmpty(_Light):
+class PoisonedEmpty(_Light):  # type: ignore[no-untyped-call]
     """Every `torch.empty` starts as NaN, so that an element nobody wrote is seen."""
 
-    def __torch_dispatch__(  # type: ignore[override]
+    def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         result = func(*args, **(kwargs or {}))
