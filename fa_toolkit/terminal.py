@@ -158,7 +158,7 @@ def check(exercise: str | None, target: str | None) -> int:
     console = Console(highlight=False, markup=False)
     if exercise is None or target is None:
         console.print(say(_EXERCISES))
-        for known in sorted(exercises.catalog()):
+        for known in exercises.ids():
             console.print(f"  {known}")
         return 0 if exercise is None else 2
     report = exercises.check(exercise, load_function(target))
