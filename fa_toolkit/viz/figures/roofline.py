@@ -1,0 +1,114 @@
+"""The roofline of a GPU with algorithms standing under it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ... import hardware, io_model
+from ...errors import ArgumentError
+from ...hardware import GPU
+from ...language import Text, say
+from ..numbers import plain, rate
+from ..palette import Theme, colour
+from .canvas import axes, headline, sheet, source
+
+Point = float | tuple[float, float]
+
+_TITLE = Text("Roofline of the {gpu}, {dtype}", "{gpu} 的 roofline，{dtype}")
+_FINDING = Text(
+    "Below {ridge} FLOPs a byte the memory decides, above it the arithmetic units.",
+    "每字节不到 {ridge} 次运算，由显存决定快慢；超过它，由运算单元决定。",
+)
+_X = Text("FLOPs per byte moved to or from HBM (log scale)", "每搬一个字节做多少次运算（对数刻度）")
+_Y = Text("FLOP/s (log scale)", "FLOP/s（对数刻度）")
+_SOURCE = Text(
+    "Ceilings: data sheet, dense. ○ modelled: the most this intensity allows. ● measured.",
+    "上限取自官方规格（稠密）。○ 模型值：该强度下的上限。● 实测值。",
+)
+
+
+def roofline_figure(
+    gpu: GPU | str,
+    points: Mapping[str, Point] | None = None,
+    *,
+    dtype: str = "float16",
+    theme: Theme = "auto",
+    lang: str | None = None,
+    figure: Figure | None = None,
+) -> Figure:
+    """Where algorithms stand under the two ceilings of a GPU.
+
+    Args:
+        points: name -> intensity in FLOPs per byte, drawn hollow on the ceiling it allows (a
+            model); or name -> (intensity, FLOP/s measured), drawn solid.
+
+    Raises:
+        ArgumentError: if an intensity or a rate is not positive.
+    """
+    card = hardware.gpu(gpu) if isinstance(gpu, str) else gpu
+    line = io_model.roofline(card, dtype)
+    placed = {name: _place(name, point, line) for name, point in (points or {}).items()}
+    with sheet(9.6, 4.6, theme=theme, lang=lang, figure=figure) as page:
+        headline(page, _TITLE, _FINDING, gpu=card.name, dtype=dtype, ridge=plain(line.ridge))
+        ax = axes(page, 0.1, 0.94, bottom=0.95)
+        reach = [x for x, _, _ in placed.values()]
+        low = min([0.25, *(x / 2 for x in reach)])
+        high = max([line.ridge * 20, *(x * 3 for x in reach)])
+        _ceilings(ax, line, low, high, theme)
+        for name, (x, y, measured) in placed.items():
+            _point(ax, name, x, y, measured, theme)
+        source(page, _SOURCE)
+    return page
+
+
+def _place(name: str, point: Point, line: io_model.Roofline) -> tuple[float, float, bool]:
+    measured = isinstance(point, tuple)
+    x, y = point if isinstance(point, tuple) else (point, line.attainable(point))
+    if not (x > 0 and y > 0):
+        raise ArgumentError(
+            f"points[{name!r}]", expected=Text("positive numbers", "正数"), got=repr(point)
+        )
+    return x, y, measured
+
+
+def _ceilings(ax: Axes, line: io_model.Roofline, low: float, high: float, theme: Theme) -> None:
+    ink, soft = colour("text", theme), colour("soft", theme)
+    ax.set(xscale="log", yscale="log", xlim=(low, high))
+    bottom = line.attainable(low) / 2
+    ax.set_ylim(bottom, line.peak * 2.4)
+    ax.minorticks_off()
+    ax.tick_params(length=0)
+    ax.grid(axis="y")
+    ax.plot([low, line.ridge, high], [line.attainable(low), line.peak, line.peak], color=ink)
+    ax.plot([line.ridge] * 2, [bottom, line.peak], color=soft, lw=1, ls=(0, (3, 3)))
+    ax.annotate(plain(line.ridge), (line.ridge, bottom), (4, 4), textcoords="offset points",
+                color=soft, fontsize=10)  # fmt: skip
+    ax.annotate(rate(line.peak, "FLOP/s"), (high, line.peak), (-2, 6), ha="right",
+                textcoords="offset points")  # fmt: skip
+    middle = (low * line.ridge) ** 0.5 / 4
+    slope = ax.transData.transform([(low, line.attainable(low)), (line.ridge, line.peak)])
+    from math import atan2, degrees
+
+    angle = degrees(atan2(slope[1][1] - slope[0][1], slope[1][0] - slope[0][0]))
+    ax.annotate(rate(line.bandwidth), (middle, line.attainable(middle)), (-6, 6),
+                textcoords="offset points", rotation=angle, rotation_mode="anchor")  # fmt: skip
+    ax.set_xlabel(say(_X))
+    ax.set_ylabel(say(_Y))
+    ax.set_yticks([t for t in (1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16)
+                   if bottom <= t <= line.peak * 2.4])  # fmt: skip
+    ax.yaxis.set_major_formatter(lambda value, _: rate(value, ""))
+    ax.xaxis.set_major_formatter(lambda value, _: plain(value))
+
+
+def _point(ax: Axes, name: str, x: float, y: float, measured: bool, theme: Theme) -> None:
+    ink = colour("stat", theme)
+    ax.plot([x], [y], "o", ms=9, mec=ink, mew=2, mfc=ink if measured else "none", zorder=4)
+    label = f"{name}: {plain(x)} → {rate(y, 'FLOP/s')}"
+    top = ax.get_ylim()[1]
+    right = x > (ax.get_xlim()[0] * ax.get_xlim()[1]) ** 0.5 * 6
+    drop = -9 if y > top / 40 else -5
+    ax.annotate(label, (x, y), (-10 if right else 10, drop), textcoords="offset points",
+                va="top", ha="right" if right else "left", zorder=5)  # fmt: skip
