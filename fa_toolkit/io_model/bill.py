@@ -72,16 +72,16 @@ class Traffic:
         return self.reads + self.writes
 
     @property
-    def phase_transfers(self) -> int:
+    def transfers(self) -> int:
         """Transfers when each phase is one read and one write: 6 for standard, 2 for flash."""
         return sum((read > 0) + (write > 0) for read, write in self.phases.values())
 
     @property
-    def tensor_reads(self) -> tuple[str, ...]:
+    def tensors_read(self) -> tuple[str, ...]:
         """The tensors that are read: for standard attention Q, K, S, P and V."""
         return tuple(name for name, (read, _) in self.by_tensor.items() if read)
 
     @property
-    def tensor_writes(self) -> tuple[str, ...]:
+    def tensors_written(self) -> tuple[str, ...]:
         """The tensors that are written: for standard attention S, P and O."""
         return tuple(name for name, (_, write) in self.by_tensor.items() if write)

@@ -32,7 +32,7 @@ def standard_forward_traffic(problem: AttentionProblem, tile: TileShape) -> Traf
         ...                                 TileShape(128, 64))
         >>> bill
         Traffic(reads=6422528, writes=4325376)
-        >>> bill.phase_transfers, len(bill.tensor_reads), len(bill.tensor_writes)
+        >>> bill.transfers, len(bill.tensors_read), len(bill.tensors_written)
         (6, 5, 3)
     """
     heads = problem.batch * problem.heads_q
