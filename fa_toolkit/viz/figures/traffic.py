@@ -129,7 +129,8 @@ def _side(ax: Axes, bill: Traffic, side: str, longest: int, theme: Theme) -> Non
     start = 0.42 * longest
     head = say(
         _SIDES[side], phases=len(bill.phases), crossings=sum((r > 0) + (w > 0) for r, w in bill.phases.values()),
-        reads=len(bill.tensor_reads), writes=len([t for t in bill.tensor_writes if t != "lse"]),
+        reads=sum(r > 0 for r, _ in bill.by_tensor.values()),
+        writes=sum(w > 0 for name, (_, w) in bill.by_tensor.items() if name != "lse"),
     )  # fmt: skip
     ax.text(0, -0.6, head, fontsize=10, color=soft, va="center")
     y, phase = 0.3, ""
