@@ -98,7 +98,7 @@ def pointer_grid(
     """
     dims, blocks, pid = (_tuple(v) for v in (shape, block, program))
     grid = _check(dims, blocks, pid)
-    steps = tuple(strides) if strides is not None else (dims[1], 1)[2 - len(dims) :]
+    steps = tuple(strides) if strides is not None else ((*dims[1:], 1)[-len(dims) :])
     mine = lanes(dims, blocks, pid, steps)
     dead = sum(not lane.live for lane in mine)
     cells = _cells(dims, blocks, pid)
