@@ -283,7 +283,8 @@ def plain_attention(q: Tensor, k: Tensor, v: Tensor, **keywords: Any) -> tuple[T
     s = s.masked_fill(~visibility(exact_mask).to(s.device), float("-inf")).float()
     if (sink := keywords.get("sink")) is not None:
         s = torch.cat((s, sink.float()[None, :, None, None].expand(*s.shape[:3], 1)), -1)
-    p = torch.softmax(s, -1).nan_to_num(0.0)[..., : k.shape[2]]
+    dead = (s == float("-inf")).all(-1, keepdim=True)
+    p = torch.softmax(s, -1).masked_fill(dead, 0.0)[..., : k.shape[2]]
     return p.to(v.dtype) @ v, torch.logsumexp(s, -1)
 
 

@@ -85,7 +85,8 @@ def trace_flash_backward(
     """The same programs as `flash_backward`, every load and store written down.
 
     Returns:
-        a Trace with outputs "dQ", "dK", "dV", "Delta", and "dsink" where there is a sink.
+        a Trace with outputs "dQ", "dK", "dV", "Delta" (less dlse, if that was given), and
+        "dsink" where there is a sink.
     """
     call = Call.of(
         q, k, v, tile, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink

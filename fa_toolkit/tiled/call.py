@@ -13,7 +13,7 @@ from ..reference import compute_dtype, problem_of, visible_pairs
 from ..reference.inputs import check_scalars
 from .ledger import Ledger
 from .program import Launch, Memory, Place, Span, record
-from .trace import PHASES, Algorithm, Event
+from .trace import Algorithm, Event
 
 
 @dataclass(frozen=True)
@@ -121,4 +121,4 @@ class Trace:
     @property
     def ledger(self) -> Ledger:
         """The bytes of the events, added up."""
-        return Ledger.of(self.events, PHASES[self.algorithm])
+        return Ledger.of(self.events)

@@ -19,8 +19,8 @@ class Ledger:
 
     Args:
         reads, writes: totals.
-        by_tensor: tensor -> (read, written), tensors that moved only.
-        by_phase: phase -> (read, written), one entry per kernel launch.
+        by_tensor: tensor -> (read, written); one that did not move is absent.
+        by_phase: phase -> (read, written), a phase being one kernel launch; likewise.
     """
 
     reads: int
@@ -29,10 +29,10 @@ class Ledger:
     by_phase: Mapping[str, Bytes]
 
     @classmethod
-    def of(cls, events: Iterable[Event], phases: Iterable[str] = ()) -> Ledger:
-        """Add up `events`; `phases` are listed even if they moved nothing."""
+    def of(cls, events: Iterable[Event]) -> Ledger:
+        """Add up `events`."""
         by_tensor: dict[str, Bytes] = {}
-        by_phase: dict[str, Bytes] = dict.fromkeys(phases, (0, 0))
+        by_phase: dict[str, Bytes] = {}
         for event in events:
             if event.kind == "work" or not event.bytes:
                 continue

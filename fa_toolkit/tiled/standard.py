@@ -110,7 +110,7 @@ def _scores_program(call: Call, rows: Span) -> Program:
 def _softmax_program(call: Call, rows: Span, place: Place) -> Program:
     """One strip of P from one strip of S."""
     s = yield Load(Step.LOAD_S, "S", rows)  # [..., M, Nk]
-    m = torch.full_like(s[..., :1], MINUS_INF) if not s.shape[-1] else s.amax(-1, keepdim=True)
+    m = s.amax(-1, keepdim=True) if s.shape[-1] else s.new_full((*s.shape[:-1], 1), MINUS_INF)
     sink = call.sink_at(place)
     if sink is not None:
         m = torch.maximum(m, sink[..., None])

@@ -1,0 +1,99 @@
+"""The oracle itself: it agrees with torch, and its budgets catch what they are there to catch."""
+
+from __future__ import annotations
+
+import oracles
+import pytest
+import torch
+from oracles import assert_within_budget, make_grads, make_qkv, truth
+
+from fa_toolkit.problem import AttentionProblem
+
+PROBLEM = AttentionProblem(1, 4, 2, 40, 56, 16, 24, "float32", True)
+
+
+def exact_and_plain(dtype: torch.dtype) -> tuple[oracles.Truth, torch.Tensor]:
+    q, k, v = make_qkv(PROBLEM, dtype)
+    o, _ = oracles.plain_attention(q, k, v, causal=True)
+    return truth(q, k, v, causal=True), o
+
+
+def test_truth_equals_torch_in_float64() -> None:
+    q, k, v = make_qkv(PROBLEM, torch.float64)
+    mask = oracles.visibility(PROBLEM)
+    wide = [t.repeat_interleave(2, 1) for t in (k, v)]
+    want = torch.nn.functional.scaled_dot_product_attention(q, *wide, attn_mask=mask)
+    torch.testing.assert_close(truth(q, k, v, causal=True)["o"], want, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_budget_accepts_plain_torch_and_refuses_one_wrong_element(dtype: torch.dtype) -> None:
+    exact, o = exact_and_plain(dtype)
+    assert_within_budget("o", o, exact)
+    steps = 64 if dtype == torch.float32 else 8  # scores are rounded to float32 too
+    o[0, 2, 17, 5] += steps * torch.finfo(dtype).eps
+    with pytest.raises(AssertionError, match=r"o\[0, 2, 17, 5\].*times its budget"):
+        assert_within_budget("o", o, exact)
+
+
+def test_budget_refuses_a_forgotten_key() -> None:
+    q, k, v = make_qkv(PROBLEM)
+    exact = truth(q, k, v)
+    o, lse = oracles.plain_attention(q, k[:, :, :-1], v[:, :, :-1])
+    for name, got in (("o", o), ("lse", lse)):
+        with pytest.raises(AssertionError, match="times its budget"):
+            assert_within_budget(name, got, exact)
+
+
+def test_budget_refuses_scores_rounded_to_half_in_lse() -> None:
+    q, k, v = make_qkv(PROBLEM, torch.float16)
+    _, lse = oracles.plain_attention(q, k, v)
+    with pytest.raises(AssertionError, match="lse"):
+        assert_within_budget("lse", lse, truth(q, k, v))
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), 0.0, -1e30])
+def test_infinities_are_compared_by_place(wrong: float) -> None:
+    dead = AttentionProblem(1, 1, 1, 3, 2, 4, 4, "float32", True)
+    q, k, v = make_qkv(dead)
+    exact = truth(q, k, v, causal=True)
+    lse = exact["lse"].clone()
+    assert_within_budget("lse", lse, exact)
+    lse[0, 0, 0] = wrong
+    with pytest.raises(AssertionError, match=r"lse\[0, 0, 0\]"):
+        assert_within_budget("lse", lse, exact)
+
+
+@pytest.mark.parametrize("name", ["dq", "dk", "dv"])
+def test_budget_of_gradients_refuses_a_wrong_row(name: str) -> None:
+    q, k, v = make_qkv(PROBLEM)
+    do, dlse = make_grads(PROBLEM)
+    exact = truth(q, k, v, causal=True, do=do, dlse=dlse)
+    got = exact[name].clone()
+    assert_within_budget(name, got, exact)
+    got[0, 1, -1] *= 1 + 1e-3
+    with pytest.raises(AssertionError, match=rf"{name}\[0, 1, "):
+        assert_within_budget(name, got, exact)
+
+
+def test_peers_rule_refuses_three_times_the_error() -> None:
+    exact, peer = exact_and_plain(torch.float16)
+    oracles.assert_no_worse_than_peer("o", peer, peer, exact)
+    worse = exact["o"] + 3 * (peer.double() - exact["o"])
+    worse[0, 0, 0, 0] += 0.01
+    with pytest.raises(AssertionError, match="plain torch"):
+        oracles.assert_no_worse_than_peer("o", worse, peer, exact)
+
+
+@pytest.mark.parametrize("layout", oracles.LAYOUTS)
+def test_layouts_hold_the_same_values(layout: str) -> None:
+    plain = make_qkv(PROBLEM)
+    for x, y in zip(plain, make_qkv(PROBLEM, layout=layout), strict=True):
+        assert torch.equal(x, y)
+        assert y.is_contiguous() == (layout in ("contiguous", "expanded"))
+
+
+def test_poisoned_memory_is_nan(poisoned_empty: None) -> None:
+    x = torch.zeros(2)
+    for fresh in (torch.empty(2), torch.empty_like(x), x.new_empty(2)):
+        assert bool(fresh.isnan().all())
