@@ -190,9 +190,9 @@ function joined({ question, verdict, labels }) {
     const got = pair.got ? h("span", { class: hit ? "fq-said-good" : "fq-said-bad", html: right.get(pair.got) })
       : h("span", { class: "fq-soft" }, labels.not_joined);
     return h("li", {}, mark(hit ? "ok" : pair.got ? "x" : "no"),
-      h("div", {}, h("div", { class: "fq-pair" }, h("span", { html: left.get(pair.left) }), got),
-        hit ? null : h("div", { class: "fq-pair fq-fix" }, h("span", {}, labels.right_one), h("span", { html: right.get(pair.right) })),
-        hit ? null : why(pair.why)));
+      h("div", { class: "fq-pair" }, h("span", { html: left.get(pair.left) }),
+        h("div", {}, got, hit ? null : h("div", {}, h("span", { html: right.get(pair.right) }), h("span", { class: "fq-tag" }, labels.right_one)),
+          hit ? null : why(pair.why))));
   });
   const more = rest.length && rest.some((pair) => pair.why) ? h("details", { class: "fq-more" }, h("summary", {}, labels.every),
     rest.map((pair) => h("div", {}, h("span", { html: left.get(pair.left) }), why(pair.why)))) : null;
@@ -210,8 +210,8 @@ function filled({ question, verdict }) {
       got.hit ? null : h("b", {}, got.right)));
   };
   const whys = Object.entries(verdict.details.whys);
-  return [table(question, cell), whys.length ? h("ul", { class: "fq-rows" }, whys.map(([name, html]) =>
-    h("li", {}, h("code", {}, name), h("div", { html })))) : null];
+  return [table(question, cell), whys.length ? h("dl", { class: "fq-columns" }, whys.map(([name, html]) =>
+    [h("dt", {}, h("code", {}, name)), h("dd", { html })])) : null];
 }
 
 const ANSWERS = { choice: picked, many: picked, number: written, order: arranged, match: joined, trace: filled };
@@ -285,8 +285,8 @@ function render({ model, el }) {
     return bar;
   };
 
-  const step = (view, to, name) => h("button", {
-    type: "button", class: "fq-button fq-step", disabled: to < 0 || to >= view.dots.length,
+  const step = (view, to, name, main) => h("button", {
+    type: "button", class: `fq-button ${main ? "fq-main" : "fq-step"}`, disabled: to < 0 || to >= view.dots.length,
     onclick: () => send({ do: "go", to }, ".fq-prompt"),
   }, name);
 
@@ -348,7 +348,7 @@ function render({ model, el }) {
         view.verdict ? judged(view) : asking(view)),
       h("footer", { class: "fq-steps" }, step(view, view.position - 1, `← ${labels.previous}`),
         view.verdict?.last ? h("span", { class: "fq-soft" }, labels.done) : null,
-        step(view, view.position + 1, `${labels.next} →`)));
+        step(view, view.position + 1, `${labels.next} →`, view.verdict && view.position + 1 < view.dots.length)));
     const target = focus && [...root.querySelectorAll(focus)].find((node) => node.textContent);
     if (target) target.focus({ preventScroll: true });
     focus = "";

@@ -81,7 +81,9 @@ def choice(question: ChoiceQuestion, answer: Any, lang: Language) -> Verdict:
         misconceptions=() if hit else (items[picked.key],),
         said=items[picked.key].text,
         arithmetic=say(
-            Text("the right option", "选对了") if hit else Text("another option", "选了别的选项")
+            Text("the one right option picked", "选中了唯一的正确选项")
+            if hit
+            else Text("the one right option not picked", "没有选中唯一的正确选项")
         ),
         details={"picked": [picked.key], "right": [right], "whys": _whys(items)},
     )
