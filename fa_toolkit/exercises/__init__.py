@@ -18,6 +18,7 @@ from .report import Diagnosis, Finding, Report
 from .spec import Exercise
 
 __all__ = [
+    "LEVELS",
     "Diagnosis",
     "Exercise",
     "Finding",

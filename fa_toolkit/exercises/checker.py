@@ -34,7 +34,7 @@ class _Check:
         slow = exercise.needs_triton
         self.seconds = TRITON_SECONDS if slow else CALL_SECONDS
         self.deadline = time.monotonic() + (TRITON_CHECK_SECONDS if slow else CHECK_SECONDS)
-        self.stopped = False
+        self.stopped = self.untouched = False
 
     def call(self, args: tuple[Any, ...]) -> Call:
         left = self.deadline - time.monotonic()
@@ -58,9 +58,9 @@ class _Check:
         names = self.names(case)
         self.run |= set(names)
         if result.kind != "ok":
+            self.untouched = result.kind == "stub" and not self.attempts and not self.errors
             note = result.sentence or _LEFT_OUT
-            if result.kind == "error":
-                self.errors.append(note)
+            self.errors.append(note)
             for name in names:
                 self.fail(name, note)
             return
@@ -112,10 +112,11 @@ class _Check:
         args = rule.make()
         with watching() as seen:
             result = self.call(args)
+        if result.kind != "ok":  # it cannot be seen how a result was made that was not made
+            self.errors.append(result.sentence or _LEFT_OUT)
+            return
         self.run.add(rule.property)
-        if result.kind != "ok":
-            self.fail(rule.property, result.sentence or _LEFT_OUT)
-        elif rule.property == "no-n-by-n" and seen.largest >= rule.limit:
+        if rule.property == "no-n-by-n" and seen.largest >= rule.limit:
             shape = list(seen.largest_shape)
             self.fail(
                 rule.property,
@@ -164,16 +165,15 @@ def check(exercise: Exercise, fn: Callable[..., Any]) -> Report:
     if blocked is not None:
         return Report(exercise.id, exercise.title, "not attempted", note=blocked)
     state = _Check(exercise, fn)
-    first = state.call(exercise.cases[0].make())
-    if first.kind == "stub":
+    for case in exercise.cases:
+        if not (state.stopped or state.untouched):
+            state.case(case)
+    if state.untouched:
         note = Text(
             f"{exercise.entry} still raises NotImplementedError. Replace that line with your code.",
             f"{exercise.entry} 还在抛出 NotImplementedError，把那一行换成你的代码。",
         )
         return Report(exercise.id, exercise.title, "not attempted", note=note)
-    for case in exercise.cases:
-        if not state.stopped:
-            state.case(case)
     for rule in exercise.rules:
         if not state.stopped:
             state.rule(rule)
@@ -187,13 +187,9 @@ def _report(exercise: Exercise, state: _Check) -> Report:
     named: tuple[Diagnosis, ...] = ()
     if not passed and not state.stopped:
         named = diagnose(exercise, state.attempts)
-    note: Text | str = state.errors[0] if state.errors else ""
-    if state.stopped:
-        note = next(iter(state.notes.values()))
+    note: Text | str = state.errors[-1 if state.stopped else 0] if state.errors else ""
     # a sentence that heads the report is not repeated under each property
-    findings = tuple(
-        Finding(f.id, f.status, "" if f.note == note else f.note) for f in findings
-    )
+    findings = tuple(Finding(f.id, f.status, "" if f.note == note else f.note) for f in findings)
     return Report(exercise.id, exercise.title, outcome, findings, named, note)
 
 
@@ -228,5 +224,6 @@ def _wrong_dtype(name: str, rule: str | None, got: Any, args: tuple[Any, ...]) -
     return Text(f"{name} is {got.dtype}, expected {want}.", f"{name} 是 {got.dtype}，应为 {want}。")
 
 
-def _at(label: str, found: Text) -> Text:
-    return Text(f"{label}: {found.en}", f"{label}：{found.zh}") if label else found
+def _at(label: Text | str, found: Text) -> Text:
+    en, zh = label if isinstance(label, Text) else (label, label)
+    return Text(f"{en}: {found.en}", f"{zh}：{found.zh}")

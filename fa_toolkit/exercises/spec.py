@@ -14,26 +14,26 @@ import torch
 
 from ..language import Text
 
-#: Every property a check can name, with the sentence that a report shows.
+#: Every property a check can name, as a report shows it.
 PROPERTIES: dict[str, Text] = {
-    "value": Text("the values are right", "数值正确"),
-    "flops": Text("the FLOPs are right", "FLOP 数正确"),
-    "bytes": Text("the bytes are right", "字节数正确"),
-    "intensity": Text("the intensity is right", "算术强度正确"),
-    "denominator": Text("the denominator l is right", "分母 l 正确"),
-    "accumulator": Text("the accumulator acc is right", "累加器 acc 正确"),
-    "lse": Text("the log-sum-exp is right", "log-sum-exp 正确"),
+    "value": Text("values", "数值"),
+    "flops": Text("FLOPs", "FLOP 数"),
+    "bytes": Text("bytes", "字节数"),
+    "intensity": Text("intensity", "算术强度"),
+    "denominator": Text("denominator l", "分母 l"),
+    "accumulator": Text("accumulator acc", "累加器 acc"),
+    "lse": Text("log-sum-exp", "对数指数和 lse"),
     "ragged": Text("lengths that no block divides", "长度不是块大小的整数倍"),
-    "causal": Text("the causal mask, bottom-right", "右下对齐的因果掩码"),
+    "causal": Text("causal mask, bottom-right", "右下对齐的因果掩码"),
     "dead-rows": Text("rows that see no key", "一个键都看不到的行"),
     "extreme-logits": Text("very large and very small scores", "极大与极小的分数"),
     "strides": Text("inputs that are not contiguous", "内存不连续的输入"),
-    "dtype": Text("the dtype of inputs and outputs", "输入与输出的 dtype"),
-    "heads": Text("several heads, shared keys and values", "多个头共用键和值"),
-    "no-n-by-n": Text("no N × N tensor is ever made", "从不生成 N × N 的张量"),
-    "one-block": Text("one block is in hand at a time", "一次只用一个块"),
-    "inputs-unchanged": Text("the inputs are left as they were", "不改动输入"),
-    "own-work": Text("no ready-made function does the work", "没有调用现成的函数"),
+    "dtype": Text("dtype of inputs and outputs", "输入与输出的 dtype"),
+    "heads": Text("several heads that share keys", "多个头共用键"),
+    "no-n-by-n": Text("no N × N tensor", "不出现 N × N 张量"),
+    "one-block": Text("one block in hand at a time", "一次只用一个块"),
+    "inputs-unchanged": Text("inputs left as they were", "不改动输入"),
+    "own-work": Text("your own work, no ready-made function", "自己完成，不用现成函数"),
 }
 
 
@@ -42,7 +42,7 @@ class Case:
     """One call: which property it tests, how its arguments read, and how to make them afresh."""
 
     property: str
-    label: str
+    label: Text | str
     make: Callable[[], tuple[Any, ...]]
 
 

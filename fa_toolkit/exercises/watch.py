@@ -56,9 +56,7 @@ class _Allocations(_Light):  # type: ignore[no-untyped-call]
         super().__init__()  # type: ignore[no-untyped-call]
         self.seen = seen
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         if not _inside_triton():
             self.seen.called.add(func._schema.name.split("::")[-1])
@@ -93,9 +91,7 @@ class _Names(TorchFunctionMode):
 class PoisonedEmpty(_Light):  # type: ignore[no-untyped-call]
     """Every `torch.empty` starts as NaN, so that an element nobody wrote is seen."""
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         fresh = func._schema.name.split("::")[-1] in _EMPTY
         if fresh and isinstance(result, torch.Tensor) and result.is_floating_point():

@@ -73,13 +73,25 @@ MERGE = Exercise(
         Output("acc", "accumulator", None),
     ),
     cases=[
-        Case("value", "two parts", lambda: (_state(1), _state(2))),
-        Case("value", "the second part larger", lambda: (_state(1), _state(3, shift=2.0))),
-        Case("value", "the first part larger", lambda: (_state(3, shift=2.0), _state(1))),
-        Case("extreme-logits", "maxima 2000 apart", lambda: (_state(4, -1e3), _state(5, 1e3))),
-        Case("dead-rows", "first empty", lambda: (_empty(), _state(6))),
-        Case("dead-rows", "second empty", lambda: (_state(6), _empty())),
-        Case("dead-rows", "both empty", lambda: (_empty(), _empty())),
+        Case("value", Text("two parts", "两部分"), lambda: (_state(1), _state(2))),
+        Case(
+            "value",
+            Text("the second part larger", "后一部分更大"),
+            lambda: (_state(1), _state(3, shift=2.0)),
+        ),
+        Case(
+            "value",
+            Text("the first part larger", "前一部分更大"),
+            lambda: (_state(3, shift=2.0), _state(1)),
+        ),
+        Case(
+            "extreme-logits",
+            Text("maxima 2000 apart", "最大值相差 2000"),
+            lambda: (_state(4, -1e3), _state(5, 1e3)),
+        ),
+        Case("dead-rows", Text("first empty", "前一个为空"), lambda: (_empty(), _state(6))),
+        Case("dead-rows", Text("second empty", "后一个为空"), lambda: (_state(6), _empty())),
+        Case("dead-rows", Text("both empty", "两个都为空"), lambda: (_empty(), _empty())),
     ],
     rules=(Rule("own-work", lambda: (_state(7), _state(8)), forbidden=READY_MADE),),
     variants=(

@@ -40,7 +40,11 @@ THREE_PASS = Exercise(
         Case("value", "N=33", lambda: (randn(33, seed=1),)),
         Case("extreme-logits", "x=[1000, 999, -1000]", lambda: _row(1000, 999, -1000)),
         Case("extreme-logits", "x=[-1000, -1001]", lambda: _row(-1000, -1001)),
-        Case("strides", "every second element", lambda: (randn(20, seed=2)[::2],)),
+        Case(
+            "strides",
+            Text("every second element", "隔一个取一个"),
+            lambda: (randn(20, seed=2)[::2],),
+        ),
         Case("dtype", "float64", lambda: (randn(9, seed=3).double(),)),
     ],
     rules=(Rule("own-work", lambda: _row(1, 2, 3), forbidden=READY_MADE),),
@@ -140,8 +144,16 @@ ONLINE = Exercise(
             "x=[-1000, 0, 1000, 999], block=2",
             lambda: (*_row(-1000, 0, 1000, 999), 2),
         ),
-        Case("dead-rows", "first block −inf", lambda: (*_row(-math.inf, -math.inf, 1, 2), 2)),
-        Case("dead-rows", "all −inf", lambda: (*_row(-math.inf, -math.inf, -math.inf), 2)),
+        Case(
+            "dead-rows",
+            Text("first block −inf", "第一块全是 −inf"),
+            lambda: (*_row(-math.inf, -math.inf, 1, 2), 2),
+        ),
+        Case(
+            "dead-rows",
+            Text("all −inf", "全是 −inf"),
+            lambda: (*_row(-math.inf, -math.inf, -math.inf), 2),
+        ),
     ],
     rules=(
         Rule("one-block", lambda: (randn(24, seed=4), 4), limit=4),

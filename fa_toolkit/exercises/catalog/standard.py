@@ -153,7 +153,7 @@ ATTENTION = Exercise(
         Case("causal", "Nq=4, Nk=9", lambda: _qkv(4, 9, 4, causal=True)),
         Case("dead-rows", "Nq=9, Nk=4", lambda: _qkv(9, 4, 4, causal=True)),
         Case("extreme-logits", "q, k × 40", lambda: _qkv(5, 7, 8, size=40.0)),
-        Case("strides", "transposed, every second row", _strided),
+        Case("strides", Text("transposed, every second row", "转置，隔行取"), _strided),
         Case("dtype", "float16", lambda: _qkv(5, 7, 8, dtype=torch.float16)),
         Case("dtype", "float64", lambda: _qkv(5, 7, 8, dtype=torch.float64)),
     ],

@@ -113,14 +113,14 @@ FORWARD = Exercise(
     outputs=(Output("o"), Output("lse", "lse", "float32")),
     allowed=_budget,
     cases=[
-        Case("value", "Nq=8, Nk=16, blocks 4, 4", lambda: _qkv(8, 16, 4, 4)),
-        Case("value", "rising scores, blocks 4, 4", _rising),
-        Case("value", "Nq=16, Nk=8, blocks 8, 4", lambda: _qkv(16, 8, 8, 4)),
-        Case("ragged", "Nq=10, Nk=13, blocks 4, 8", lambda: _qkv(10, 13, 4, 8)),
-        Case("ragged", "Nq=1, Nk=3, blocks 16, 16", lambda: _qkv(1, 3, 16, 16)),
+        Case("value", "Nq=8, Nk=16, block_m=4, block_n=4", lambda: _qkv(8, 16, 4, 4)),
+        Case("value", Text("rising scores, blocks 4, 4", "分数递增，块 4、4"), _rising),
+        Case("value", "Nq=16, Nk=8, block_m=8, block_n=4", lambda: _qkv(16, 8, 8, 4)),
+        Case("ragged", "Nq=10, Nk=13, block_m=4, block_n=8", lambda: _qkv(10, 13, 4, 8)),
+        Case("ragged", "Nq=1, Nk=3, block_m=16, block_n=16", lambda: _qkv(1, 3, 16, 16)),
         Case("dead-rows", "Nk=0", lambda: _qkv(5, 0, 4, 4)),
         Case("extreme-logits", "q, k × 30", lambda: _qkv(8, 16, 4, 4, size=30.0)),
-        Case("strides", "transposed, every second row", _strided),
+        Case("strides", Text("transposed, every second row", "转置，隔行取"), _strided),
         Case("dtype", "float16", lambda: _qkv(8, 16, 4, 4, dtype=torch.float16)),
     ],
     rules=(
@@ -229,7 +229,7 @@ RANGES = Exercise(
     reference=visible_stop,
     outputs=(Output("stop", "causal", None),),
     cases=[
-        Case(p, f"rows {a}..{b}, len_q={lq}, len_k={lk}", lambda x=(a, b, lq, lk): x)  # type: ignore[misc]
+        Case(p, f"[{a}, {b}), len_q={lq}, len_k={lk}", lambda x=(a, b, lq, lk): x)  # type: ignore[misc]
         for p, a, b, lq, lk in _RANGES
     ],
     variants=(

@@ -143,9 +143,17 @@ ROW_SOFTMAX = Exercise(
         Case("value", "4 × 16", lambda: _rows(4, 16)),
         Case("ragged", "3 × 13", lambda: _rows(3, 13, shift=-3.0)),
         Case("extreme-logits", "× 400", lambda: _rows(3, 16, size=400.0)),
-        Case("extreme-logits", "all near −1000", lambda: _rows(2, 10, shift=-1000.0)),
-        Case("strides", "transposed", lambda: here(randn(16, 5, seed=4).T)),
-        Case("strides", "every second column", lambda: here(randn(4, 32, seed=5)[:, ::2])),
+        Case(
+            "extreme-logits",
+            Text("all near −1000", "都在 −1000 附近"),
+            lambda: _rows(2, 10, shift=-1000.0),
+        ),
+        Case("strides", Text("transposed", "转置"), lambda: here(randn(16, 5, seed=4).T)),
+        Case(
+            "strides",
+            Text("every second column", "隔列取"),
+            lambda: here(randn(4, 32, seed=5)[:, ::2]),
+        ),
         Case("dtype", "float16", lambda: here(randn(3, 16, seed=6).half())),
     ],
     rules=(Rule("own-work", lambda: _rows(2, 16), forbidden=TORCH_MATHS),),
@@ -242,7 +250,11 @@ MATMUL = Exercise(
     cases=[
         Case("value", "M=16, N=32, K=48", lambda: _matrices(16, 32, 48)),
         Case("ragged", "M=10, N=20, K=23", lambda: _matrices(10, 20, 23)),
-        Case("strides", "A transposed, B every second column", _strided_matrices),
+        Case(
+            "strides",
+            Text("A transposed, B every second column", "A 转置，B 隔列取"),
+            _strided_matrices,
+        ),
         Case("dtype", "float16", lambda: _matrices(16, 16, 32, torch.float16)),
     ],
     rules=(Rule("own-work", lambda: _matrices(16, 16, 16), forbidden=TORCH_MATHS),),

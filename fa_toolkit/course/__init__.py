@@ -1,0 +1,124 @@
+"""What the notebooks call: start a chapter, ask its quiz, check an exercise, show source.
+
+Wires the floors together and shows cards; decides nothing about right and wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import exercises, language
+from ..errors import FaError
+from ..language import Text, say
+
+__all__ = ["check", "hint", "progress", "quiz", "show_source", "solution", "start"]
+
+_hints_shown: dict[str, int] = {}
+_NOT_KEPT = Text("The result could not be saved: {reason}", "结果没能保存：{reason}")
+
+
+def start(chapter: int, lang: str = "en") -> None:
+    """Open a chapter: choose the language, set up figures, and show where this session stands.
+
+    Decides where kernels run, before anything imports Triton. Creates no GPU context.
+
+    Args:
+        chapter: the number in the notebook's name.
+        lang: "en" or "zh".
+
+    Raises:
+        ArgumentError: if there is no such chapter or language.
+    """
+    from .session import set_up_figures, start_card
+
+    language.choose(lang)
+    card = start_card(chapter)
+    set_up_figures()
+    card.show()
+
+
+def quiz(chapter: int) -> Any:
+    """The chapter's questions as a card that remembers answers; its text outside a notebook."""
+    from ..quiz.widget import quiz as widget
+    from .memory import store
+
+    kept = store()
+    return widget(
+        chapter,
+        lang=language.current(),
+        record=kept.record,
+        restore=lambda: kept.latest(chapter),
+        learner=str(getattr(kept, "learner", "")),
+    )
+
+
+def check(exercise_id: str, fn: Callable[..., Any]) -> None:
+    """Check `fn`, show the report, and remember the outcome.
+
+    Args:
+        exercise_id: such as "03.merge".
+        fn: your function itself, without brackets.
+
+    Raises:
+        UnknownNameError: if there is no such exercise; near ones are named.
+    """
+    from .cards import Card, note
+    from .memory import record_report
+    from .reports import report_card
+    from .session import quiet_mode
+
+    quiet_mode()
+    report = exercises.check(exercise_id, fn)
+    report_card(report).show()
+    try:
+        record_report(report)
+    except (FaError, OSError) as error:
+        text = say(_NOT_KEPT, reason=str(error))
+        Card(note(text), text).show()
+
+
+def hint(exercise_id: str, level: int | None = None) -> None:
+    """Show the next hint of an exercise, or hint `level` of 1, 2, 3.
+
+    Raises:
+        UnknownNameError: if there is no such exercise.
+        ArgumentError: if the level is not 1, 2 or 3.
+    """
+    from .reports import hint_card
+
+    if level is None:
+        level = min(_hints_shown.get(exercise_id, 0) + 1, exercises.LEVELS)
+    card = hint_card(exercise_id, level)
+    _hints_shown[exercise_id] = max(level, _hints_shown.get(exercise_id, 0))
+    card.show()
+
+
+def solution(exercise_id: str) -> None:
+    """Show the package's solution of an exercise.
+
+    Raises:
+        UnknownNameError: if there is no such exercise.
+    """
+    from .reports import solution_card
+
+    solution_card(exercise_id).show()
+
+
+def progress() -> None:
+    """Show how many questions and exercises of every chapter are done."""
+    from .memory import standings
+    from .reports import progress_card
+
+    progress_card(standings()).show()
+
+
+def show_source(obj: Any) -> None:
+    """Show the source of a function, class or Triton kernel, with its file and line.
+
+    Raises:
+        ArgumentError: if it has no Python source.
+    """
+    from .source import source_card
+
+    source_card(obj).show()
