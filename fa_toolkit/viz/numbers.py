@@ -45,7 +45,7 @@ def rate(per_second: float, unit: str = "B/s") -> str:
 
     Example:
         >>> rate(1.555e12), rate(312e12, "FLOP/s")
-        ('1.56 TB/s', '312 TFLOP/s')
+        ('1.555 TB/s', '312 TFLOP/s')
     """
     return _scaled(per_second, 1000, tuple(p + unit for p in ("", "k", "M", "G", "T", "P", "E")))
 
@@ -54,6 +54,5 @@ def _scaled(value: float, base: int, units: tuple[str, ...]) -> str:
     step = 0
     while value >= base and step < len(units) - 1:
         value, step = value / base, step + 1
-    digits = 4 if value >= 1000 else 3
-    text = f"{value:.0f}" if step == 0 else plain(value, digits)
+    text = f"{value:.0f}" if step == 0 else plain(value, 4)
     return f"{text} {units[step]}"

@@ -22,8 +22,8 @@ _FINDING = Text(
     "序列加倍：标准注意力的内存变成 {standard} 倍，flash 变成 {flash} 倍。",
 )
 _NAMES = {
-    "standard": Text("standard: S and P, N^{power}", "标准：S 和 P，N^{power}"),
-    "flash": Text("flash: one lse a row, N^{power}", "flash：每行一个 lse，N^{power}"),
+    "standard": Text("standard: S and P, {power}", "标准：S 和 P，{power}"),
+    "flash": Text("flash: one lse a row, {power}", "flash：每行一个 lse，{power}"),
 }
 _TENSOR = {"standard": "s", "flash": "lse"}
 _X = Text("sequence length N (log scale)", "序列长度 N（对数刻度）")
@@ -86,7 +86,7 @@ def memory_growth(
     with sheet(9.6, 4.4, theme=theme, lang=lang, figure=figure) as page:
         headline(page, _TITLE, _FINDING,
                  **{name: f"{2**power:.3g}" for name, power in powers.items()})  # fmt: skip
-        ax = axes(page, 0.1, 0.7, bottom=0.95)
+        ax = axes(page, 0.1, 0.72, top=0.85, bottom=0.95)
         _frame(ax, ns)
         for name, values in lines.items():
             _line(ax, name, ns, values, powers[name], theme)
@@ -121,7 +121,19 @@ def _line(
 ) -> None:
     ink = colour(_TENSOR[name], theme)
     ax.plot(ns, values, color=ink)
-    digits = f"{power:.2f}".rstrip("0").rstrip(".")
-    label = f"{say(_NAMES[name], power=digits)}\n{amount(values[-1])}"
+    label = f"{say(_NAMES[name], power=_power(power))}\n{amount(values[-1])}"
     ax.annotate(label, (ns[-1], values[-1]), (10, 0), textcoords="offset points",
                 va="center", color=ink, annotation_clip=False)  # fmt: skip
+
+
+def _power(exponent: float) -> str:
+    """N² for a whole exponent, N^1.93 for another.
+
+    Example:
+        >>> _power(2.0), _power(1.934)
+        ('N²', 'N^1.93')
+    """
+    whole = round(exponent)
+    if abs(exponent - whole) < 0.005 and 0 < whole < 10:
+        return "N" if whole == 1 else f"N{'⁰¹²³⁴⁵⁶⁷⁸⁹'[whole]}"
+    return f"N^{exponent:.2f}"

@@ -20,14 +20,14 @@ _LEVELS = {
 }
 _TITLE = Text("Memory of the {gpu}: small and fast, or large and slow", "{gpu} 的存储：小而快，大而慢")
 _FINDING = Text(
-    "HBM holds {larger} times as much as all shared memory and moves {slower} times less a second.",
+    "HBM holds {larger} times what all shared memory does; its bandwidth is {slower} times lower.",
     "HBM 的容量是全部共享内存的 {larger} 倍，每秒能搬的数据却只有它的 1/{slower}。",
 )
 _SIZES_ONLY = Text(
     "Some bandwidths of this GPU are not published.", "这块 GPU 的部分带宽没有公布。"
 )
 _SIZE = Text("size of the whole chip, bytes (log scale)", "整块芯片的容量，字节（对数刻度）")
-_SPEED = Text("bandwidth of the whole chip, bytes per second (log scale)", "整块芯片的带宽，字节/秒（对数刻度）")
+_SPEED = Text("its bandwidth, bytes per second (log scale)", "它的带宽，字节/秒（对数刻度）")
 _UNKNOWN = Text("not published", "未公布")
 _MEASURED = Text("measured", "实测")
 _TWO_LEVELS = Text(
@@ -59,13 +59,13 @@ def memory_ladder(
     card = hardware.gpu(gpu) if isinstance(gpu, str) else gpu
     rungs = hardware.ladder(card)
     known = card.hbm_bytes and card.shared and card.bandwidth_ratio
-    with sheet(9.6, 4.1, theme=theme, lang=lang, figure=figure) as page:
+    with sheet(9.6, 4.3, theme=theme, lang=lang, figure=figure) as page:
         finding = _FINDING if known else _SIZES_ONLY
         larger = plain((card.hbm_bytes or 0) / (card.shared or 1))
         slower = plain(card.bandwidth_ratio or 0)
         headline(page, _TITLE, finding, gpu=card.name, larger=larger, slower=slower)
-        left = axes(page, 0.17, 0.56, top=0.95, bottom=0.95)
-        right = axes(page, 0.62, 0.96, top=0.95, bottom=0.95)
+        left = axes(page, 0.17, 0.56, top=0.8, bottom=1.2)
+        right = axes(page, 0.62, 0.97, top=0.8, bottom=1.2)
         _sizes(left, card, rungs, theme)
         _speeds(right, rungs, theme)
         if card.l1 and card.l2 and card.name.startswith("A100"):

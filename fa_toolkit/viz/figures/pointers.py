@@ -27,12 +27,8 @@ _ALL = Text(
     "{lanes} 个 lane 全在张量里：掩码一个也不关。",
 )
 _LEGEND = Text(
-    "solid: loaded by this program    pale: left to other programs    ╲ lane outside, masked off",
-    "实心：本程序加载    浅色：归别的程序    ╲ 越界的 lane，被掩码关掉",
-)
-_OFFSET = Text(
-    "Number in a cell: elements from the base pointer. {formula}",
-    "格中数字：距首地址的元素个数。{formula}",
+    "number: elements from the base pointer    solid: this program    ╲ masked off",
+    "数字：距首地址的元素个数    实心：本程序    ╲ 被掩码关掉",
 )
 
 
@@ -116,7 +112,7 @@ def pointer_grid(
         _draw(ax, dims, steps, mine, tensor, theme)
         height = page.get_size_inches()[1]
         page.text(0.02, 0.38 / height, say(_LEGEND), va="bottom", fontsize=10)
-        source(page, _OFFSET, formula=_formula(dims, blocks, pid, steps))
+        source(page, _plain_text(_formula(dims, blocks, pid, steps)))
     return page
 
 
@@ -188,9 +184,12 @@ def _formula(
     dims: tuple[int, ...], block: tuple[int, ...], pid: tuple[int, ...], strides: tuple[int, ...]
 ) -> str:
     """The pointer arithmetic of this program, as a kernel writes it."""
-    parts = []
-    for p, b, s in zip(pid, block, strides, strict=True):
-        span = f"{p} · {b} + arange({b})"
-        parts.append(span if s == 1 else f"({span}) · {s}")
-    mask = " & ".join(f"i{axis} < {n}" if len(dims) > 1 else f"i < {n}" for axis, n in enumerate(dims))
-    return f"offs = {' + '.join(parts)};  mask = {mask}"
+    names = ("offs_m", "offs_n") if len(dims) == 2 else ("offs",)
+    made = [f"{name} = {p}·{b} + arange({b})" for name, p, b in zip(names, pid, block, strict=True)]
+    terms = [name if s == 1 else f"{name}·{s}" for name, s in zip(names, strides, strict=True)]
+    mask = " & ".join(f"{name} < {n}" for name, n in zip(names, dims, strict=True))
+    return ";  ".join([*made, f"address = {' + '.join(terms)}", f"mask = {mask}"])
+
+
+def _plain_text(text: str) -> Text:
+    return Text(text, text)

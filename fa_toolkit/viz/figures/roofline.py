@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import atan2, degrees
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -58,8 +59,13 @@ def roofline_figure(
         low = min([0.25, *(x / 2 for x in reach)])
         high = max([line.ridge * 20, *(x * 3 for x in reach)])
         _ceilings(ax, line, low, high, theme)
-        for name, (x, y, measured) in placed.items():
-            _point(ax, name, x, y, measured, theme)
+        high_up = sorted((p for p in placed.items() if p[1][0] > line.ridge / 4),
+                         key=lambda p: -p[1][0])  # fmt: skip
+        for rank, (name, place) in enumerate(high_up):
+            _point(ax, name, place, theme, below=rank + 1)
+        for name, place in placed.items():
+            if place[0] <= line.ridge / 4:
+                _point(ax, name, place, theme)
         source(page, _SOURCE)
     return page
 
@@ -90,8 +96,6 @@ def _ceilings(ax: Axes, line: io_model.Roofline, low: float, high: float, theme:
                 textcoords="offset points")  # fmt: skip
     middle = (low * line.ridge) ** 0.5 / 4
     slope = ax.transData.transform([(low, line.attainable(low)), (line.ridge, line.peak)])
-    from math import atan2, degrees
-
     angle = degrees(atan2(slope[1][1] - slope[0][1], slope[1][0] - slope[0][0]))
     ax.annotate(rate(line.bandwidth), (middle, line.attainable(middle)), (-6, 6),
                 textcoords="offset points", rotation=angle, rotation_mode="anchor")  # fmt: skip
@@ -103,12 +107,17 @@ def _ceilings(ax: Axes, line: io_model.Roofline, low: float, high: float, theme:
     ax.xaxis.set_major_formatter(lambda value, _: plain(value))
 
 
-def _point(ax: Axes, name: str, x: float, y: float, measured: bool, theme: Theme) -> None:
+def _point(
+    ax: Axes, name: str, place: tuple[float, float, bool], theme: Theme, *, below: int = 0
+) -> None:
+    """A point and its label: to the lower right, or under the roof on a thin line."""
+    x, y, measured = place
     ink = colour("stat", theme)
     ax.plot([x], [y], "o", ms=9, mec=ink, mew=2, mfc=ink if measured else "none", zorder=4)
     label = f"{name}: {plain(x)} → {rate(y, 'FLOP/s')}"
-    top = ax.get_ylim()[1]
-    right = x > (ax.get_xlim()[0] * ax.get_xlim()[1]) ** 0.5 * 6
-    drop = -9 if y > top / 40 else -5
-    ax.annotate(label, (x, y), (-10 if right else 10, drop), textcoords="offset points",
-                va="top", ha="right" if right else "left", zorder=5)  # fmt: skip
+    if not below:
+        ax.annotate(label, (x, y), (10, -5), textcoords="offset points", va="top", zorder=5)
+        return
+    thread = {"arrowstyle": "-", "color": colour("soft", theme), "lw": 0.8, "shrinkB": 6}
+    ax.annotate(label, (x, y), (0, -10 - 20 * below), textcoords="offset points", va="top",
+                ha="center", zorder=5, arrowprops=thread)  # fmt: skip

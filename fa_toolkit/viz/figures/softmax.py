@@ -69,7 +69,7 @@ def _bars(ax: Axes, steps: Run, frame: Frame, theme: Theme) -> None:
     name = say(_DONE) if done else say(_AFTER, n=frame.block + 1)
     ax.set_title(name, fontsize=11, weight="bold", pad=16)
     ax.set_xlim(-0.5, len(steps.x) - 0.5)
-    ax.set_ylim(0, 1)
+    ax.set_ylim(0, 1.1)
     ax.axhline(0, color=colour("line", theme), lw=1)
     roomy = len(steps.x) <= 5
     for i, term in enumerate(frame.terms):

@@ -32,7 +32,7 @@ _SOURCE = Text(
 )
 _MASKS = {
     "none": Text("no mask", "无掩码"),
-    "causal": Text("causal, the last query sees the last key", "因果，最后一个查询看得到最后一个键"),
+    "causal": Text("causal, bottom-right", "因果，右下对齐"),
     "window": Text("window {window}", "窗口 {window}"),
 }
 
@@ -74,10 +74,10 @@ def score_tiles(
             hint=Text("a larger tile or a shorter sequence", "用更大的块，或更短的序列"),
         )
     count = Counter(kind for row in kinds for kind in row)
-    with sheet(6.4, 5.6, theme=theme, lang=lang, figure=figure) as page:
+    with sheet(7.2, 5.6, theme=theme, lang=lang, figure=figure) as page:
         headline(page, _TITLE, _FINDING, n=problem.len_q, k=problem.len_k, total=rows * cols,
                  visited=rows * cols - count["skipped"], edge=count["edge"])  # fmt: skip
-        ax = bare(axes(page, 0.11, 0.97, top=1.35, bottom=0.8))
+        ax = bare(axes(page, 0.11, 0.97, top=1.25, bottom=0.8))
         _plane(ax, problem, tile, kinds, theme)
         _axis_names(ax, problem, tile, rows, cols, theme)
         legend = {kind: count[kind] for kind in ("full", "edge", "skipped")}

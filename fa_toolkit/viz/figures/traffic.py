@@ -99,12 +99,12 @@ def traffic_bars(
         "flash": flash_forward_traffic(problem, tile),
     }
     longest = max(row.bytes for bill in bills.values() for row in traffic_rows(bill)) or 1
-    with sheet(9.6, 4.5, theme=theme, lang=lang, figure=figure) as page:
+    with sheet(9.6, 4.9, theme=theme, lang=lang, figure=figure) as page:
         totals = [bill.total or 1 for bill in bills.values()]
         fewer = totals[0] >= totals[1]
         headline(page, _TITLE, _FINDING if fewer else _LESS, more=plain(max(totals) / min(totals)))
         for side, left, right in (("standard", 0.02, 0.5), ("flash", 0.53, 0.98)):
-            _side(axes(page, left, right, bottom=0.45), bills[side], side, longest, theme)
+            _side(axes(page, left, right, top=0.85, bottom=0.45), bills[side], side, longest, theme)
         heads = "" if problem.heads_q * problem.batch == 1 else _heads(problem)
         source(page, _SOURCE, n=_lengths(problem), d=problem.head_dim, dtype=problem.dtype,
                m=tile.block_m, k=tile.block_n, heads=heads,
@@ -124,7 +124,7 @@ def _heads(problem: AttentionProblem) -> str:
 def _side(ax: Axes, bill: Traffic, side: str, longest: int, theme: Theme) -> None:
     bare(ax)
     ax.set_xlim(0, longest * 1.95)
-    ax.set_ylim(12.4, -0.9)
+    ax.set_ylim(13.9, -0.9)
     soft = colour("soft", theme)
     start = 0.42 * longest
     head = say(
@@ -140,13 +140,13 @@ def _side(ax: Axes, bill: Traffic, side: str, longest: int, theme: Theme) -> Non
             ax.text(0, y, say(_PHASES[row.phase]), va="center", weight="bold", fontsize=10.5)
             phase, y = row.phase, y + 1
         ink = colour(row.tensor, theme)
-        ax.text(start * 0.97, y, _label(row), ha="right", va="center", color=ink)
+        ax.text(start - longest * 0.03, y, _label(row), ha="right", va="center", color=ink)
         face = {"color": ink} if row.way == "read" else {
             "facecolor": (ink, RESTING), "edgecolor": ink, "linewidth": 1.2}  # fmt: skip
         ax.barh(y, row.bytes, left=start, height=0.62, **face)
         ax.text(start + row.bytes + longest * 0.025, y, amount(row.bytes), va="center")
         y += 1
-    ax.text(0, 12.0, say(Text("{n} in all", "共 {n}"), n=amount(bill.total)), va="center",
+    ax.text(0, 13.3, say(Text("{n} in all", "共 {n}"), n=amount(bill.total)), va="center",
             weight="bold")  # fmt: skip
 
 

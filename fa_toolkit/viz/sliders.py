@@ -1,0 +1,129 @@
+"""A figure that follows sliders: ordinary controls above, one picture below, redrawn in place."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ipywidgets as widgets
+from matplotlib.figure import Figure
+
+from ..errors import ArgumentError, FaError
+from ..language import Text, check, current, say, using
+from .figures.canvas import Sheet
+
+_SPEC = Text(
+    "(first, last), (first, last, step), a list of choices, True/False, or a widget",
+    "(起, 止)、(起, 止, 步长)、选项列表、True/False 或一个控件",
+)
+
+
+def scrub(
+    draw: Callable[..., Figure],
+    *,
+    labels: dict[str, Text | str] | None = None,
+    lang: str | None = None,
+    **controls: Any,
+) -> widgets.VBox:
+    """Controls and a figure that follows them, drawn on one sheet that is used again and again.
+
+    Arrow keys move a slider that has the focus. What `draw` rejects appears as one line under the
+    controls; the last good picture stays.
+
+    Args:
+        draw: called with one keyword per control; returns a figure of `viz` or of matplotlib.
+        labels: names to show instead of the keywords.
+        controls: keyword -> (first, last[, step]), a list of choices, a bool, or an ipywidget.
+
+    Raises:
+        ArgumentError: if a control cannot be made from what was given.
+
+    Example:
+        >>> from fa_toolkit.viz import softmax_bars
+        >>> box = scrub(lambda blocks: softmax_bars([1, 2, 3, 4], blocks), blocks=(1, 4))
+        >>> box.children[0].children[0].value
+        1
+    """
+    spoken = current() if lang is None else check(lang)
+    with using(spoken):
+        made = {
+            name: _control(name, spec, say((labels or {}).get(name, name)))
+            for name, spec in controls.items()
+        }
+    picture = widgets.HTML(layout=widgets.Layout(width="100%"))
+    line = widgets.HTML()
+    show = _Redraw(draw, made, picture, line, spoken)
+    for control in made.values():
+        control.observe(show, names="value")
+    show()
+    row = widgets.HBox(list(made.values()), layout=widgets.Layout(flex_flow="row wrap"))
+    box = widgets.VBox([row, line, picture])
+    return box.add_class("fa-scrub")
+
+
+class _Redraw:
+    """Draws with the controls' values and puts the result into the picture."""
+
+    def __init__(
+        self,
+        draw: Callable[..., Figure],
+        controls: dict[str, Any],
+        picture: widgets.HTML,
+        line: widgets.HTML,
+        lang: str,
+    ) -> None:
+        self.draw, self.controls, self.picture, self.line = draw, controls, picture, line
+        self.lang, self.sheet = lang, None
+        self.reuses = "figure" in inspect.signature(draw).parameters
+
+    def __call__(self, change: Any = None) -> None:
+        values = {name: control.value for name, control in self.controls.items()}
+        if self.reuses and self.sheet is not None:
+            values["figure"] = self.sheet
+        with using(self.lang):
+            try:
+                figure = self.draw(**values)
+            except FaError as wrong:
+                self.line.value = f"<span role='alert'>{_escaped(str(wrong))}</span>"
+                return
+        self.line.value = ""
+        self.sheet = figure if isinstance(figure, Sheet) else None
+        self.picture.value = figure.html() if isinstance(figure, Sheet) else _plain_svg(figure)
+
+
+def _plain_svg(figure: Figure) -> str:
+    import io
+
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg")
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;")
+
+
+def _control(name: str, spec: Any, label: str) -> Any:
+    """An ipywidget for a short specification."""
+    named = {"description": label, "style": {"description_width": "initial"}}
+    if isinstance(spec, widgets.Widget):
+        return spec
+    if isinstance(spec, bool):
+        return widgets.Checkbox(value=spec, indent=False, **named)
+    if isinstance(spec, list) and spec:
+        return widgets.SelectionSlider(options=spec, value=spec[0], **named)
+    if _is_range(spec):
+        first, last, *step = spec
+        kind = widgets.IntSlider if all(isinstance(v, int) for v in spec) else widgets.FloatSlider
+        extra = {"step": step[0]} if step else {}
+        return kind(value=first, min=first, max=last, **extra, **named)
+    raise ArgumentError(name, expected=_SPEC, got=repr(spec))
+
+
+def _is_range(spec: Any) -> bool:
+    numbers = isinstance(spec, Sequence) and not isinstance(spec, str | list)
+    if not numbers or len(spec) not in (2, 3):
+        return False
+    return all(isinstance(v, int | float) for v in spec) and spec[0] < spec[1]
