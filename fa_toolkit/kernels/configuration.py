@@ -35,12 +35,18 @@ class LaunchPlan:
     block_d: int
     block_dv: int
 
-    def shared(self, itemsize: int) -> int:
-        """Upper bound of the shared memory in bytes: Q, and K and V once per stage."""
+    def shared(self, itemsize: int, device: Device) -> int:
+        """Upper bound of the shared memory in bytes: Q, K and V once per buffer, and P.
+
+        Hopper and later keep a buffer per stage, Ampere one less; before that products are done
+        without tensor cores, on float32 operands and one buffer.
+        """
+        buffers = self.num_stages if device.capability >= (9, 0) else max(1, self.num_stages - 1)
+        itemsize = itemsize if device.capability >= (8, 0) else 4
         q = self.tile.block_m * self.block_d
         kv = self.tile.block_n * (self.block_d + self.block_dv)
         p = self.tile.block_m * self.tile.block_n  # where the scores change their layout
-        return itemsize * (q + self.num_stages * kv + p)
+        return itemsize * (q + buffers * kv + p)
 
 
 INTERPRETER = Device((0, 0), 2**62)
@@ -62,16 +68,38 @@ def _padded(width: int) -> int:
     return max(SMALLEST_DOT, 1 << (width - 1).bit_length())
 
 
-# widest head -> (BLOCK_M, BLOCK_N, warps, stages), fastest first; the first that fits is taken
-_HALF: dict[int, tuple[tuple[int, int, int, int], ...]] = {
-    64: ((128, 64, 4, 3), (64, 64, 4, 2), (64, 32, 4, 1)),
-    128: ((128, 64, 8, 3), (128, 64, 8, 2), (64, 32, 4, 2), (32, 32, 4, 1)),
-    256: ((128, 64, 8, 2), (64, 64, 4, 2), (64, 32, 4, 2), (32, 16, 4, 1), (16, 16, 4, 1)),
+@dataclass(frozen=True)
+class _Row:
+    """One line of the tables below, for devices of at least this compute capability."""
+
+    since: tuple[int, int]
+    block_m: int
+    block_n: int
+    num_warps: int
+    num_stages: int
+
+
+_ANY, _AMPERE, _HOPPER = (0, 0), (8, 0), (9, 0)
+
+# widest head -> rows, fastest first; the first that the device allows and that fits is taken
+_HALF: dict[int, tuple[_Row, ...]] = {
+    64: (_Row(_HOPPER, 128, 64, 4, 3), _Row(_AMPERE, 64, 64, 4, 3), _Row(_ANY, 64, 32, 4, 1)),
+    128: (
+        _Row(_HOPPER, 128, 64, 8, 3),
+        _Row(_AMPERE, 128, 64, 8, 2),
+        _Row(_AMPERE, 64, 32, 4, 2),
+        _Row(_ANY, 32, 32, 4, 1),
+    ),
+    256: (
+        _Row(_HOPPER, 128, 64, 8, 2),
+        _Row(_AMPERE, 64, 64, 8, 2),
+        _Row(_AMPERE, 64, 32, 8, 2),
+        _Row(_ANY, 16, 16, 4, 1),
+    ),
 }
-_SINGLE: dict[int, tuple[tuple[int, int, int, int], ...]] = {
-    64: ((64, 32, 4, 2), (32, 32, 4, 2), (16, 16, 4, 1)),
-    128: ((64, 32, 4, 2), (32, 32, 4, 2), (16, 16, 4, 1)),
-    256: ((32, 32, 4, 2), (32, 16, 4, 2), (16, 16, 4, 1)),
+_SINGLE: dict[int, tuple[_Row, ...]] = {
+    128: (_Row(_AMPERE, 64, 32, 8, 2), _Row(_AMPERE, 32, 32, 4, 2), _Row(_ANY, 16, 16, 4, 1)),
+    256: (_Row(_AMPERE, 32, 32, 8, 2), _Row(_AMPERE, 32, 16, 4, 2), _Row(_ANY, 16, 16, 4, 1)),
 }
 
 
@@ -100,10 +128,15 @@ def plan_launch(
     rows = next(rows for widest, rows in table.items() if max(d, dv) <= widest)
     if tile is not None:
         warps = 8 if tile.block_m * max(d, dv) >= 128 * 128 else 4
-        rows = tuple((tile.block_m, tile.block_n, warps, stages) for stages in (3, 2, 1))
-    plans = [LaunchPlan(TileShape(m, n), warps, s, d, dv) for m, n, warps, s in rows]
+        m, n = tile.block_m, tile.block_n
+        rows = tuple(_Row(_ANY, m, n, warps, stages) for stages in (3, 2, 1))
+    plans = [
+        LaunchPlan(TileShape(r.block_m, r.block_n), r.num_warps, r.num_stages, d, dv)
+        for r in rows
+        if device.capability >= r.since
+    ]
     for plan in plans:
-        if plan.shared(problem.itemsize) <= device.shared:
+        if plan.shared(problem.itemsize, device) <= device.shared:
             return plan
     raise ArgumentError(
         "tile",
@@ -111,7 +144,7 @@ def plan_launch(
             f"one that fits {device.shared} bytes of shared memory",
             f"能放进 {device.shared} 字节共享内存的分块",
         ),
-        got=f"{plans[-1].tile}: {plans[-1].shared(problem.itemsize)} B",
+        got=f"{plans[-1].tile}: {plans[-1].shared(problem.itemsize, device)} B",
         hint=Text("a smaller tile, or tile=None", "用小一些的分块，或 tile=None"),
     )
 

@@ -46,12 +46,12 @@ def online_softmax_step(m_i, l_i, acc, s, v, DOT_PRECISION: tl.constexpr):
 def visit_tile(
     # running state, the tile of queries
     m_i, l_i, acc, q,
-    # pointers of this tile of keys and values
-    k_ptrs, v_ptrs,
+    # this tile of keys and values
+    k_ptr, v_ptr, stride_kn, stride_kd, stride_vn, stride_vd,
     # index vectors and guards
-    positions, cols, mask_d, mask_dv,
+    positions, offs_n, offs_d, offs_dv, mask_d, mask_dv,
     # runtime scalars
-    len_k, scale_log2,
+    start_n, len_k, scale_log2,
     # constexprs
     IS_EDGE: tl.constexpr,
     IS_CAUSAL: tl.constexpr,
@@ -60,10 +60,13 @@ def visit_tile(
     """One tile of keys: every query sees every key of it unless IS_EDGE."""
     # step: load_kv
     mask_k, mask_v = mask_d[:, None], mask_dv[None, :]
-    mask_n = cols < len_k  # [BLOCK_N]
+    cols = start_n + offs_n  # [BLOCK_N]
+    mask_n = cols < len_k
     if IS_EDGE:
         # keys past len_k load as 0 and are masked below
         mask_k, mask_v = mask_k & mask_n[None, :], mask_v & mask_n[:, None]
+    k_ptrs = tile_ptrs(k_ptr, offs_d, offs_n, stride_kd, stride_kn)
+    v_ptrs = tile_ptrs(v_ptr, offs_n, offs_dv, stride_vn, stride_vd)
     k = tl.load(k_ptrs, mask=mask_k, other=0.0)  # [BLOCK_D, BLOCK_N]
     v = tl.load(v_ptrs, mask=mask_v, other=0.0)  # [BLOCK_N, BLOCK_DV]
 
@@ -132,8 +135,6 @@ def flash_forward_kernel(
     l_i = tl.zeros([BLOCK_M], tl.float32)
     acc = tl.zeros([BLOCK_M, BLOCK_DV], tl.float32)
     scale_log2 = scale * LOG2_E
-    k_ptrs = tile_ptrs(k_ptr, offs_d, offs_n, stride_kd, stride_kn)
-    v_ptrs = tile_ptrs(v_ptr, offs_n, offs_dv, stride_vn, stride_vd)
     step_n = tl.full([], BLOCK_N, tl.int64)
 
     # query row i stands at key position i + Nk - Nq (bottom-right)
@@ -148,18 +149,18 @@ def flash_forward_kernel(
 
     for start_n in range(0, full, BLOCK_N):
         m_i, l_i, acc = visit_tile(
-            m_i, l_i, acc, q, k_ptrs, v_ptrs, positions, start_n + offs_n, mask_d, mask_dv,
-            len_k, scale_log2, False, IS_CAUSAL, DOT_PRECISION,
+            m_i, l_i, acc, q, k_ptr, v_ptr, stride_kn, stride_kd, stride_vn, stride_vd,
+            positions, offs_n, offs_d, offs_dv, mask_d, mask_dv, start_n, len_k, scale_log2, False, IS_CAUSAL, DOT_PRECISION,
         )  # fmt: skip
-        k_ptrs += step_n * stride_kn
-        v_ptrs += step_n * stride_vn
+        k_ptr += step_n * stride_kn
+        v_ptr += step_n * stride_vn
     for start_n in range(full, stop, BLOCK_N):
         m_i, l_i, acc = visit_tile(
-            m_i, l_i, acc, q, k_ptrs, v_ptrs, positions, start_n + offs_n, mask_d, mask_dv,
-            len_k, scale_log2, True, IS_CAUSAL, DOT_PRECISION,
+            m_i, l_i, acc, q, k_ptr, v_ptr, stride_kn, stride_kd, stride_vn, stride_vd,
+            positions, offs_n, offs_d, offs_dv, mask_d, mask_dv, start_n, len_k, scale_log2, True, IS_CAUSAL, DOT_PRECISION,
         )  # fmt: skip
-        k_ptrs += step_n * stride_kn
-        v_ptrs += step_n * stride_vn
+        k_ptr += step_n * stride_kn
+        v_ptr += step_n * stride_vn
 
     # step: store
     # a row that sees no key has l = 0 and m = -inf: it stores o = 0, lse = -inf
