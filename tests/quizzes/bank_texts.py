@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
@@ -19,10 +20,13 @@ _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 _TOKEN = re.compile(rf"[{CJK}]|[A-Za-z0-9]+")
 
 
-def bilingual_texts() -> Iterator[tuple[str, str, str]]:
+@functools.cache
+def bilingual_texts() -> tuple[tuple[str, str, str], ...]:
     """(where, English, Chinese) of every text under quizzes/."""
-    for file in sorted(QUIZZES.rglob("*.yaml")):
-        yield from _walk(yaml.safe_load(file.read_text("utf-8")), file.name)
+    files = sorted(QUIZZES.rglob("*.yaml"))
+    return tuple(
+        text for file in files for text in _walk(yaml.safe_load(file.read_text("utf-8")), file.name)
+    )
 
 
 def _walk(node: Any, where: str) -> Iterator[tuple[str, str, str]]:

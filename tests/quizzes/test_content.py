@@ -27,7 +27,7 @@ CHAPTERS = range(7)
 LAST_CHAPTER = 12
 LEAST = {0: 8}  # questions a chapter must have; 10 where nothing is said
 VERDICTS = {
-    "holds": "S02 S03 S09 S10 S11 S14 S17 S23".split(),
+    "holds": ["S02", "S03", "S09", "S10", "S11", "S14", "S17", "S23"],
     "wrong": ["S21"],
 }
 SHARPEST = ("S04", "S07", "S08", "S19", "S21", "S24")  # where the article is right only in part
@@ -72,9 +72,7 @@ def test_every_claim_is_asked_in_two_ways() -> None:
 
 @pytest.mark.parametrize("claim", SHARPEST)
 def test_a_caveat_that_matters_is_asked_above_warm_up(claim: str) -> None:
-    assert any(
-        claim in q.claims and q.level in ("core", "senior") for q in BANK.questions.values()
-    )
+    assert any(claim in q.claims and q.level in ("core", "senior") for q in BANK.questions.values())
 
 
 @pytest.mark.parametrize("number", CHAPTERS)
@@ -127,9 +125,7 @@ def test_right_options_are_no_longer_than_wrong_ones_on_average(lang: Any) -> No
 
 def test_place_does_not_give_the_answer_away() -> None:
     questions = of_kind(ChoiceQuestion)
-    places = Counter(
-        next(at for at, c in enumerate(q.choices) if c.correct) for q in questions
-    )
+    places = Counter(next(at for at, c in enumerate(q.choices) if c.correct) for q in questions)
     for place, hits in places.items():
         assert tail(hits, len(questions), 1 / 4) > UNLIKELY, f"place {place}: {hits}"
 

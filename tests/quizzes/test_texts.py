@@ -20,7 +20,7 @@ CODE_BLOCK = re.compile(r"```.*?```", re.DOTALL)
 
 
 def test_every_text_has_both_languages() -> None:
-    texts = list(bilingual_texts())
+    texts = bilingual_texts()
     assert len(texts) > 900
     for where, en, zh in texts:
         assert en.strip() and zh.strip(), where
