@@ -85,7 +85,7 @@ def _set_aside(path: Path) -> Path:
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
     aside = path.with_name(f"{path.stem}.damaged-{stamp}{path.suffix}")
     path.rename(aside)
-    for ending in ("-wal", "-shm"):
+    for ending in ("-wal", "-shm", "-journal"):
         companion = path.with_name(path.name + ending)
         if companion.exists():
             companion.rename(aside.with_name(aside.name + ending))

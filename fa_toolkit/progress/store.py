@@ -152,7 +152,7 @@ class Store:
 
     def merge(self, attempts: list[Attempt]) -> int:
         """Add attempts that are not here yet, told apart by uuid, all or none; how many were new."""
-        rows = [(*a[:5], json.dumps(a.answer, ensure_ascii=False), *a[6:]) for a in attempts]
+        rows = [(*a[:5], json.dumps(a.answer), *a[6:]) for a in attempts]
 
         def insert(connection: sqlite3.Connection) -> int:
             marks = ", ".join("?" * len(Attempt._fields))
@@ -205,28 +205,23 @@ class Store:
 
     def _do(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """Carry out one piece of work on the file, or in memory once the file has failed."""
+        mended = False
         with self._lock:
-            for _ in range(2):
-                if self._memory is not None:
-                    return work(self._memory)
+            while self._memory is None:
                 assert self.path is not None
                 try:
                     with closing(files.connect(self.path)) as connection:
                         return work(connection)
                 except sqlite3.DatabaseError as error:
-                    if files.damaged(error) or _lost_tables(error):
-                        self._open()  # moves it aside and begins a new one
-                    else:
+                    lost = files.damaged(error) or "no such table" in str(error)
+                    if lost and not mended:
+                        mended = True
+                        self._open()  # moves what is damaged aside and begins a new file
+                    elif lost or isinstance(error, sqlite3.OperationalError):
                         self._fall_back(say(_UNUSABLE, path=self.path, reason=error))
-            with closing(files.connect(self.path)) if self._memory is None else _held(
-                self._memory
-            ) as connection:
-                return work(connection)
-
-
-@contextmanager
-def _held(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    yield connection
+                    else:
+                        raise
+            return work(self._memory)
 
 
 @contextmanager
@@ -240,28 +235,25 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("COMMIT")
 
 
-def _lost_tables(error: sqlite3.DatabaseError) -> bool:
-    """The file was deleted or emptied while the store was open."""
-    return "no such table" in str(error)
-
-
 def _row(attempt: Mapping[str, Any]) -> tuple[Any, ...]:
     for name in ("item", "kind", "chapter", "answer", "score", "outcome"):
         if name not in attempt:
             raise ArgumentError(
                 f"attempt[{name!r}]", expected=Text("a value", "一个值"), got=Text("nothing", "没有")
             )
-    kind = attempt["kind"]
+    kind, score = attempt["kind"], float(attempt["score"])
     if kind not in KINDS:
         raise ArgumentError("attempt['kind']", expected=" | ".join(KINDS), got=repr(kind))
+    if not 0 <= score <= 100:
+        raise ArgumentError("attempt['score']", expected="0..100", got=repr(score))
     return (
         uuid.uuid4().hex,
         str(attempt["item"]),
         kind,
         int(attempt["chapter"]),
         str(attempt.get("lang", "en")),
-        json.dumps(attempt["answer"], ensure_ascii=False, default=str),
-        float(attempt["score"]),
+        json.dumps(attempt["answer"], default=str),
+        score,
         str(attempt["outcome"]),
         str(attempt.get("version", __version__)),
         schema.now(),
