@@ -73,6 +73,6 @@ def visible_pairs(problem: AttentionProblem) -> int:
 def _below(rows: int, keys: int, offset: int) -> int:
     """Sum over i < rows of i + offset clamped to 0..keys."""
     first = min(max(-offset, 0), rows)  # rows before it see nothing
-    full = min(max(keys - offset, first), rows)  # rows from it on see every key
+    full = min(max(keys - offset, 0), rows)  # rows from it on see every key
     ramp = (full - first) * (first + full - 1) // 2 + (full - first) * offset
     return ramp + (rows - full) * keys

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ..problem import AttentionProblem, TileShape
-from .spans import key_spans, query_spans, visible_pairs
+from .spans import visible_pairs, visited_tiles
 
 Pass = Literal["forward", "backward"]
 
@@ -56,14 +56,11 @@ def issued_flops(problem: AttentionProblem, tile: TileShape, pass_: Pass = "forw
         1.1239...
     """
     dim, dim_v = problem.head_dim, problem.head_dim_v
-    tiles = sum(count for _, count, _ in key_spans(problem, tile))
-    if pass_ == "forward":
-        products = tiles * (dim + dim_v)
-    else:
-        columns = sum(count for _, count, _ in query_spans(problem, tile))
-        products = columns * (2 * dim + 2 * dim_v) + tiles * (2 * dim + dim_v)
+    tiles = visited_tiles(problem, tile)
+    # dkdv and dq visit the same tiles as the forward pass, column by column and row by row
+    products = dim + dim_v if pass_ == "forward" else (2 * dim + 2 * dim_v) + (2 * dim + dim_v)
     heads = problem.batch * problem.heads_q
-    return heads * products * 2 * tile.block_m * tile.block_n
+    return heads * tiles * tile.block_m * tile.block_n * 2 * products
 
 
 def exponentials(problem: AttentionProblem, tile: TileShape | None = None) -> int:
@@ -80,5 +77,5 @@ def exponentials(problem: AttentionProblem, tile: TileShape | None = None) -> in
     heads = problem.batch * problem.heads_q
     if tile is None:
         return heads * visible_pairs(problem)
-    tiles = sum(count for _, count, _ in key_spans(problem, tile))
+    tiles = visited_tiles(problem, tile)
     return heads * tiles * tile.block_m * (tile.block_n + 1)
