@@ -35,6 +35,7 @@ CALLABLE: dict[str, tuple[str, str]] = {
         "problem": "AttentionProblem row_tiles column_tiles key_tiles query_tiles",
         "quiz.states": "running_states",
         "reference": "online_softmax_states naive_softmax safe_softmax online_softmax",
+        "tiled": "row_states",
     }.items()
     for name in names.split()
 }

@@ -4,6 +4,7 @@ from .backward import flash_backward, trace_flash_backward
 from .call import Trace
 from .forward import flash_forward, trace_flash_forward
 from .ledger import Ledger
+from .row_states import row_states
 from .standard import standard_forward, trace_standard_forward
 from .state import SoftmaxState, merge_partials
 from .trace import PHASES, Algorithm, Event, Step
@@ -19,6 +20,7 @@ __all__ = [
     "flash_backward",
     "flash_forward",
     "merge_partials",
+    "row_states",
     "standard_forward",
     "trace_flash_backward",
     "trace_flash_forward",
