@@ -154,6 +154,7 @@ def _line(ask: Ask, prompt: str) -> str:
 def check(exercise: str | None, target: str | None) -> int:
     """Check a solution in a file; 0 if it passed."""
     from . import exercises
+    from .course.memory import record_report
 
     console = Console(highlight=False, markup=False)
     if exercise is None or target is None:
@@ -162,6 +163,7 @@ def check(exercise: str | None, target: str | None) -> int:
             console.print(f"  {known}")
         return 0 if exercise is None else 2
     report = exercises.check(exercise, load_function(target))
+    record_report(report)
     console.print(str(report))
     return 0 if report.outcome == "passed" else 1
 
@@ -214,7 +216,7 @@ def progress() -> int:
     from .progress import store
 
     console = Console(highlight=False)
-    console.print(store().summary())
+    console.print(str(store().summary()))
     return 0
 
 
@@ -223,4 +225,4 @@ def _memory(chapter: int) -> tuple[Any, Any]:
     from .progress import store
 
     kept = store()
-    return kept.record, lambda: kept.latest(chapter)
+    return kept.record, lambda: kept.latest(chapter, kind="quiz")
