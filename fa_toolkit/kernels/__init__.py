@@ -15,7 +15,7 @@ from ..errors import BackendUnavailable
 from .runtime import Mode, mode, require
 
 if TYPE_CHECKING:
-    from .flash_forward import flash_forward, flash_forward_kernel, online_softmax_step, visit_tile
+    from .flash_forward import flash_forward, flash_forward_kernel, online_softmax_step
     from .launching import launch
     from .matmul import matmul, matmul_kernel
     from .recording import Access, KernelTrace, Recording, record, trace_flash_forward
@@ -39,7 +39,6 @@ _HOMES = {
     "trace_flash_forward": "recording",
     "vector_add": "vector_add",
     "vector_add_kernel": "vector_add",
-    "visit_tile": "flash_forward",
 }
 
 __all__ = [
@@ -63,7 +62,6 @@ __all__ = [
     "trace_flash_forward",
     "vector_add",
     "vector_add_kernel",
-    "visit_tile",
 ]
 
 

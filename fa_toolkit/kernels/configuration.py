@@ -83,7 +83,7 @@ _ANY, _AMPERE, _HOPPER = (0, 0), (8, 0), (9, 0)
 
 # widest head -> rows, fastest first; the first that the device allows and that fits is taken
 _HALF: dict[int, tuple[_Row, ...]] = {
-    64: (_Row(_HOPPER, 128, 64, 4, 3), _Row(_AMPERE, 64, 64, 4, 3), _Row(_ANY, 64, 32, 4, 1)),
+    64: (_Row(_HOPPER, 128, 64, 4, 3), _Row(_AMPERE, 64, 64, 4, 3), _Row(_ANY, 32, 32, 4, 1)),
     128: (
         _Row(_HOPPER, 128, 64, 8, 3),
         _Row(_AMPERE, 128, 64, 8, 2),

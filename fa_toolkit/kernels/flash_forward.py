@@ -43,48 +43,6 @@ def online_softmax_step(m_i, l_i, acc, s, v, DOT_PRECISION: tl.constexpr):
 
 
 @triton.jit
-def visit_tile(
-    # running state, the tile of queries
-    m_i, l_i, acc, q,
-    # this tile of keys and values
-    k_ptr, v_ptr, stride_kn, stride_kd, stride_vn, stride_vd,
-    # index vectors and guards
-    positions, offs_n, offs_d, offs_dv, mask_d, mask_dv,
-    # runtime scalars
-    start_n, len_k, scale_log2,
-    # constexprs
-    IS_EDGE: tl.constexpr,
-    IS_CAUSAL: tl.constexpr,
-    DOT_PRECISION: tl.constexpr,
-):  # fmt: skip
-    """One tile of keys: every query sees every key of it unless IS_EDGE."""
-    # step: load_kv
-    mask_k, mask_v = mask_d[:, None], mask_dv[None, :]
-    cols = start_n + offs_n  # [BLOCK_N]
-    mask_n = cols < len_k
-    if IS_EDGE:
-        # keys past len_k load as 0 and are masked below
-        mask_k, mask_v = mask_k & mask_n[None, :], mask_v & mask_n[:, None]
-    k_ptrs = tile_ptrs(k_ptr, offs_d, offs_n, stride_kd, stride_kn)
-    v_ptrs = tile_ptrs(v_ptr, offs_n, offs_dv, stride_vn, stride_vd)
-    k = tl.load(k_ptrs, mask=mask_k, other=0.0)  # [BLOCK_D, BLOCK_N]
-    v = tl.load(v_ptrs, mask=mask_v, other=0.0)  # [BLOCK_N, BLOCK_DV]
-
-    # step: scores
-    s = tl.dot(q, k, input_precision=DOT_PRECISION) * scale_log2  # [BLOCK_M, BLOCK_N]
-
-    # step: mask
-    if IS_EDGE:
-        visible = mask_n[None, :]
-        if IS_CAUSAL:
-            visible = visible & (positions[:, None] >= cols[None, :])
-        s = tl.where(visible, s, -float("inf"))
-
-    # step: update
-    return online_softmax_step(m_i, l_i, acc, s, v, DOT_PRECISION)
-
-
-@triton.jit
 def flash_forward_kernel(
     # inputs, outputs
     q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr,
@@ -142,25 +100,40 @@ def flash_forward_kernel(
     positions = offs_m + diagonal  # [BLOCK_M]
     stop, full = len_k, len_k
     if IS_CAUSAL:
-        # the last row sees keys below `stop`, the first row, which sees least, below `full`
+        # the last row sees keys below `stop`; the first row, which sees least, those below `full`
         stop = tl.minimum(len_k, tl.minimum(start_m + BLOCK_M, len_q) + diagonal)
         full = tl.maximum(tl.minimum(len_k, start_m + diagonal + 1), 0)
     full = full // BLOCK_N * BLOCK_N
 
-    for start_n in range(0, full, BLOCK_N):
-        m_i, l_i, acc = visit_tile(
-            m_i, l_i, acc, q, k_ptr, v_ptr, stride_kn, stride_kd, stride_vn, stride_vd,
-            positions, offs_n, offs_d, offs_dv, mask_d, mask_dv, start_n, len_k, scale_log2, False, IS_CAUSAL, DOT_PRECISION,
-        )  # fmt: skip
-        k_ptr += step_n * stride_kn
-        v_ptr += step_n * stride_vn
-    for start_n in range(full, stop, BLOCK_N):
-        m_i, l_i, acc = visit_tile(
-            m_i, l_i, acc, q, k_ptr, v_ptr, stride_kn, stride_kd, stride_vn, stride_vd,
-            positions, offs_n, offs_d, offs_dv, mask_d, mask_dv, start_n, len_k, scale_log2, True, IS_CAUSAL, DOT_PRECISION,
-        )  # fmt: skip
-        k_ptr += step_n * stride_kn
-        v_ptr += step_n * stride_vn
+    # first the tiles that every row sees whole, then those cut by the diagonal or the last key
+    for IS_EDGE in tl.static_range(2):
+        for start_n in range(full if IS_EDGE else 0, stop if IS_EDGE else full, BLOCK_N):
+            # step: load_kv
+            cols = start_n + offs_n  # [BLOCK_N]
+            mask_n = cols < len_k
+            mask_k, mask_v = mask_d[:, None], mask_dv[None, :]
+            if IS_EDGE:
+                # keys past len_k load as 0 and are masked below
+                mask_k, mask_v = mask_k & mask_n[None, :], mask_v & mask_n[:, None]
+            k_ptrs = tile_ptrs(k_ptr, offs_d, offs_n, stride_kd, stride_kn)
+            v_ptrs = tile_ptrs(v_ptr, offs_n, offs_dv, stride_vn, stride_vd)
+            k = tl.load(k_ptrs, mask=mask_k, other=0.0)  # [BLOCK_D, BLOCK_N]
+            v = tl.load(v_ptrs, mask=mask_v, other=0.0)  # [BLOCK_N, BLOCK_DV]
+            k_ptr += step_n * stride_kn
+            v_ptr += step_n * stride_vn
+
+            # step: scores
+            s = tl.dot(q, k, input_precision=DOT_PRECISION) * scale_log2  # [BLOCK_M, BLOCK_N]
+
+            # step: mask
+            if IS_EDGE:
+                visible = mask_n[None, :]
+                if IS_CAUSAL:
+                    visible = visible & (positions[:, None] >= cols[None, :])
+                s = tl.where(visible, s, -float("inf"))
+
+            # step: update
+            m_i, l_i, acc = online_softmax_step(m_i, l_i, acc, s, v, DOT_PRECISION)
 
     # step: store
     # a row that sees no key has l = 0 and m = -inf: it stores o = 0, lse = -inf
