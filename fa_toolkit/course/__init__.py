@@ -5,14 +5,25 @@ Wires the floors together and shows cards; decides nothing about right and wrong
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import exercises, language
 from ..errors import FaError
 from ..language import Text, say
 
-__all__ = ["check", "hint", "progress", "quiz", "show_source", "solution", "start"]
+__all__ = [
+    "ask",
+    "check",
+    "compare",
+    "copy_bandwidth",
+    "hint",
+    "progress",
+    "quiz",
+    "show_source",
+    "solution",
+    "start",
+]
 
 _hints_shown: dict[str, int] = {}
 _NOT_KEPT = Text("The result could not be saved: {reason}", "结果没能保存：{reason}")
@@ -40,6 +51,21 @@ def start(chapter: int, lang: str = "en") -> None:
 
 def quiz(chapter: int) -> Any:
     """The chapter's questions as a card that remembers answers; its text outside a notebook."""
+    return _asked(chapter)
+
+
+def ask(question_id: str) -> Any:
+    """One question as a card, kept like the others.
+
+    Raises:
+        UnknownNameError: if there is no such question; near ones are named.
+    """
+    from ..quiz import load_bank
+
+    return _asked(load_bank().chapter_of(question_id).chapter, only=[question_id])
+
+
+def _asked(chapter: int, only: list[str] | None = None) -> Any:
     from ..quiz.widget import quiz as widget
     from .memory import store
 
@@ -50,7 +76,35 @@ def quiz(chapter: int) -> Any:
         record=kept.record,
         restore=lambda: kept.latest(chapter),
         learner=str(getattr(kept, "learner", "")),
+        only=only,
     )
+
+
+def compare(guess: object, value: Any, unit: str = "") -> None:
+    """Show a prediction beside the number it was a prediction of. Without a guess, ask for one.
+
+    Args:
+        guess: a number, or text such as "e^-2"; `...` is no guess yet.
+        value: the number.
+        unit: written behind both.
+
+    Raises:
+        ArgumentError: if `value` is not a number.
+    """
+    from .predictions import prediction_card
+
+    prediction_card(guess, value, unit).show()
+
+
+def copy_bandwidth(sizes: Sequence[int]) -> None:
+    """Measure and show how fast this machine copies tensors of these sizes, in bytes.
+
+    Raises:
+        ArgumentError: if a size is not between 1 byte and 1 GiB.
+    """
+    from .bandwidth import bandwidth_card
+
+    bandwidth_card(sizes).show()
 
 
 def check(exercise_id: str, fn: Callable[..., Any]) -> None:

@@ -97,5 +97,5 @@ def strip(cells: Sequence[tuple[str, int, int]], now: str) -> str:
     parts = []
     for label, done, of in cells:
         here = ' aria-current="step"' if label == now else ""
-        parts.append(f"<span{here}>{escape(label)} · {done}/{of}{bar(done, of)}</span>")
+        parts.append(f"<span{here}>{escape(label)}&ensp;{done}/{of}{bar(done, of)}</span>")
     return f'<div class="fc-strip">{"".join(parts)}</div>' if parts else ""

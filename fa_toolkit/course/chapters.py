@@ -22,9 +22,9 @@ TITLES: dict[int, Text] = {
 
 _MISMATCH = Text(
     "This notebook was written for fa_toolkit {asked}; {have} is installed. Texts and checks may "
-    "disagree. `git pull` and then `make lab` bring both to the same version.",
+    "disagree. git pull and then make lab bring both to the same version.",
     "这份 notebook 是为 fa_toolkit {asked} 写的，而安装的是 {have}，文字和检查可能对不上。"
-    "先 `git pull` 再 `make lab`，两边就一致了。",
+    "先 git pull 再 make lab，两边就一致了。",
 )
 
 
@@ -47,7 +47,7 @@ def notebook_version() -> str | None:
     try:
         metadata = json.loads(Path(session).read_text(encoding="utf-8"))["metadata"]
         found = metadata.get("fa", {}).get("version")
-    except (OSError, ValueError, KeyError, AttributeError):
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
         return None
     return found if isinstance(found, str) else None
 

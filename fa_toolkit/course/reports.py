@@ -16,7 +16,7 @@ from .source import highlighted
 
 _TONE = {"passed": "good", "not yet": "miss", "not attempted": "soft"}
 _ROW_TONE = {"held": "good", "failed": "bad", "not run": "soft"}
-_HINT_NEXT = Text("A hint, if you want one:", "需要提示的话：")
+_HINT_NEXT = Text("{summary}. A hint, if you want one:", "{summary}。需要提示的话：")
 _HINT = Text("Hint {level} of {of}", "提示 {level} / {of}")
 _MORE = Text("The next one:", "下一条：")
 _LAST = Text("There is no further hint. The solution:", "没有更多提示了。参考解答：")
@@ -42,10 +42,8 @@ def report_card(report: Report) -> Card:
     body += cards.note(say(report.note)) + cards.rows(rows)
     body += f'<div class="fc-named">{named}</div>' if named else ""
     if report.outcome == "not yet":
-        body += cards.foot(
-            f"{report.summary}. {say(_HINT_NEXT)}" if report.summary else say(_HINT_NEXT),
-            f'fa.course.hint("{report.exercise}")',
-        )
+        call = f'fa.course.hint("{report.exercise}")'
+        body += cards.foot(say(_HINT_NEXT, summary=report.summary), call)
     return Card(body, str(report))
 
 

@@ -26,7 +26,7 @@ _MEANING = {
         "这里无法运行；不需要 Triton 的部分都能用",
     ),
 }
-_NO_GPU = Text("no GPU, none is needed for this", "没有 GPU，这里也不需要")
+_NO_GPU = Text("CPU ({kind}); no GPU, none is needed", "CPU（{kind}）；没有 GPU，也不需要")
 _LABELS = {
     "device": Text("Device", "设备"),
     "kernels": Text("Kernels", "Kernel"),
@@ -76,7 +76,7 @@ def _device() -> str:
     import torch
 
     if not torch.cuda.is_available():  # asks the driver, creates no context
-        return f"CPU, {platform.machine()}; {say(_NO_GPU)}"
+        return say(_NO_GPU, kind=platform.machine())
     from ..hardware import detect
 
     known = detect()

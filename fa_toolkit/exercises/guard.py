@@ -18,13 +18,16 @@ from types import FrameType, TracebackType
 from typing import Any, Literal
 
 from ..errors import FaError
-from ..language import Text
+from ..language import Text, using
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _SOLUTIONS = Path(__file__).resolve().parent / "solutions"
 _FOREIGN = tuple(
     str(Path(sysconfig.get_paths()[key]).resolve()) for key in ("stdlib", "purelib", "platlib")
 )
+
+#: Characters of an error message that are shown.
+_LONGEST = 300
 
 Kind = Literal["ok", "stub", "error", "stopped"]
 
@@ -68,7 +71,8 @@ def call(fn: Callable[..., Any], args: tuple[Any, ...], *, seconds: float) -> Ca
         with time_limit(seconds):
             return Call("ok", fn(*args))
     except NotImplementedError as error:
-        if _line(error):
+        place = _line(error)  # torch raises this type too, for operators it does not have
+        if place is not None and "NotImplementedError" in place[1]:
             return Call("stub")
         return Call("error", sentence=_sentence(error))
     except Stopped as error:
@@ -88,21 +92,24 @@ def _stopped(error: BaseException, seconds: float) -> Text:
 
 
 def _sentence(error: BaseException) -> Text:
-    cause = _root(error)
-    place = _line(error)
-    message = " ".join(str(cause).split()) or type(cause).__name__
-    if isinstance(cause, FaError):
-        what_en = what_zh = message
-    else:
-        message = message if len(message) <= 300 else message[:299] + "…"
-        what_en = what_zh = f"{type(cause).__name__}: {message}"
+    """Line, text of the line, and what was raised there."""
+    cause, place = _root(error), _line(error)
+    en, zh = _message(cause, "en"), _message(cause, "zh")
     if place is None:
-        return Text(f"The call failed. {what_en}", f"调用失败。{what_zh}")
+        return Text(f"The call failed: {en}", f"调用失败：{zh}")
     number, line = place
-    return Text(
-        f"Line {number}, “{line}”, stopped with {what_en}",
-        f"第 {number} 行“{line}”出错：{what_zh}",
-    )
+    if isinstance(cause, FaError):
+        return Text(f"Line {number}, “{line}”: {en}", f"第 {number} 行“{line}”：{zh}")
+    return Text(f"Line {number}, “{line}”, raised {en}", f"第 {number} 行“{line}”抛出 {zh}")
+
+
+def _message(cause: BaseException, lang: str) -> str:
+    with using(lang):
+        text = " ".join(str(cause).split())
+    text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    if isinstance(cause, FaError):
+        return text
+    return f"{type(cause).__name__}: {text}" if text else type(cause).__name__
 
 
 def _root(error: BaseException) -> BaseException:

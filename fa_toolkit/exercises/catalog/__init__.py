@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from ..spec import Exercise
-from . import flash_programs, flash_tile, memory, merge, softmax, standard, tiles, triton_basics
+from . import (
+    first,
+    flash_programs,
+    flash_tile,
+    memory,
+    merge,
+    softmax,
+    standard,
+    tiles,
+    triton_basics,
+)
 
 _CHAPTERS = (
+    first,
     memory,
     standard,
     softmax,

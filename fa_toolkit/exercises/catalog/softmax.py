@@ -19,7 +19,7 @@ def three_pass_softmax(x: torch.Tensor) -> torch.Tensor:
 
 
 def _row(*values: float) -> tuple[torch.Tensor]:
-    return (torch.tensor(values),)
+    return (torch.tensor(values, dtype=torch.float32),)
 
 
 THREE_PASS = Exercise(

@@ -1,0 +1,65 @@
+"""A guess beside the number it was a guess of. Keeps nothing: a prediction is not marked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import ArgumentError
+from ..language import Text, say
+from ..quiz.numbers import read_number, show
+from .cards import Card, note
+
+_CLOSE = 0.05  # relative: as near as a guess need come
+
+_TEXTS = {
+    "none": Text(
+        "No guess yet. Put a number in place of the dots and run both cells; the answer waits.",
+        "还没有猜。把省略号换成一个数，两格都运行一遍；答案在这里等你。",
+    ),
+    "unread": Text("{problem} Write a number, such as 0.5.", "{problem} 请写一个数，例如 0.5。"),
+    "close": Text("You said {guess}. It is {value}.", "你猜 {guess}，实际是 {value}。"),
+    "low": Text(
+        "You said {guess}. It is {value}: {times} times as much.",
+        "你猜 {guess}，实际是 {value}，是你猜的 {times} 倍。",
+    ),
+    "high": Text(
+        "You said {guess}. It is {value}: your guess was {times} times too large.",
+        "你猜 {guess}，实际是 {value}，你猜的大了 {times} 倍。",
+    ),
+    "other": Text("You said {guess}. It is {value}.", "你猜 {guess}，实际是 {value}。"),
+}
+
+
+def sentence(guess: object, value: float, unit: str = "") -> str:
+    """What to say of `guess` once the number it was a guess of is known."""
+    if guess is ... or guess is None or guess == "":
+        return say(_TEXTS["none"])
+    reading = read_number(guess.item() if hasattr(guess, "item") else guess)
+    if reading.value is None:
+        return say(_TEXTS["unread"], problem=say(reading.problem or ""))
+    said, true = reading.value, float(value)
+    fields: dict[str, Any] = {
+        "guess": f"{show(said)} {unit}".strip(),
+        "value": f"{show(true)} {unit}".strip(),
+    }
+    if abs(said - true) <= _CLOSE * abs(true):
+        return say(_TEXTS["close"], **fields)
+    if said <= 0 or true <= 0:
+        return say(_TEXTS["other"], **fields)
+    kind, ratio = ("low", true / said) if said < true else ("high", said / true)
+    return say(_TEXTS[kind], times=f"{ratio:.3g}", **fields)
+
+
+def prediction_card(guess: object, value: Any, unit: str = "") -> Card:
+    """The sentence as a card.
+
+    Raises:
+        ArgumentError: if `value` is not a number.
+    """
+    try:
+        true = float(value)
+    except (TypeError, ValueError) as error:
+        expected = Text("a number", "一个数")
+        raise ArgumentError("value", expected=expected, got=repr(value)[:60]) from error
+    text = sentence(guess, true, unit)
+    return Card(note(text), text)

@@ -1,0 +1,158 @@
+"""Every exercise: its solution passes, each planted bug is caught and named, a stub is no answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from fa_toolkit import exercises, kernels
+from fa_toolkit.errors import ArgumentError, UnknownNameError
+from fa_toolkit.exercises import cells, checker
+from fa_toolkit.exercises.spec import PROPERTIES
+from fa_toolkit.language import using
+
+ALL = exercises.ids()
+PLANTED = [(x, v.id) for x in ALL for v in exercises.get(x).variants]
+TRITON = kernels.mode() != "none"
+
+
+def needs(exercise_id: str) -> None:
+    if exercises.get(exercise_id).needs_triton and not TRITON:
+        pytest.skip("Triton cannot run here")
+
+
+@pytest.mark.parametrize("exercise_id", ALL)
+def test_the_solution_passes(exercise_id: str) -> None:
+    needs(exercise_id)
+    report = exercises.check(exercise_id, exercises.solution(exercise_id))
+    assert report.outcome == "passed", str(report)
+    assert not report.failed and not report.diagnosis and not report.note
+    assert [f.id for f in report.findings] == list(exercises.get(exercise_id).properties)
+
+
+@pytest.mark.parametrize(("exercise_id", "bug"), PLANTED)
+def test_a_planted_bug_is_caught_and_named(exercise_id: str, bug: str) -> None:
+    needs(exercise_id)
+    variant = next(v for v in exercises.get(exercise_id).variants if v.id == bug)
+    report = exercises.check(exercise_id, variant.fn)
+    assert report.outcome == "not yet"
+    assert set(report.failed) - {"own-work"}, "caught by the numbers, not only by how it was made"
+    assert report.diagnosis[0].id == bug, str(report)
+
+
+@pytest.mark.parametrize("exercise_id", ALL)
+def test_the_stub_is_not_attempted_and_the_cell_solved_passes(
+    exercise_id: str, tmp_path: Path
+) -> None:
+    needs(exercise_id)
+    entry = exercises.get(exercise_id).entry
+    stub = _run(exercises.stub(exercise_id), tmp_path / "stub.py")[entry]
+    report = exercises.check(exercise_id, stub)
+    assert report.outcome == "not attempted" and not report.findings and report.note
+    solved = _run(exercises.solved(exercise_id), tmp_path / "solved.py")[entry]
+    assert exercises.check(exercise_id, solved).outcome == "passed"
+
+
+def _run(cell: str, file: Path) -> dict[str, Any]:
+    """The names a cell defines, with what a notebook has imported before."""
+    from fa_toolkit.exercises.triton_names import tl, triton
+
+    file.write_text(cell)
+    names: dict[str, Any] = {"torch": torch, "tl": tl, "triton": triton, "__name__": file.stem}
+    exec(compile(cell, str(file), "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize("exercise_id", ALL)
+def test_a_stub_shows_no_solution_and_fits_a_cell(exercise_id: str) -> None:
+    stub, solved = exercises.stub(exercise_id), exercises.solved(exercise_id)
+    assert "NotImplementedError" in stub and "NotImplementedError" not in solved
+    assert not any(mark in stub + solved for mark in (cells._BEGIN, cells._END, cells._STUB))
+    hidden = set(solved.splitlines()) - set(stub.splitlines())
+    assert hidden, "nothing was left to write"
+    assert len([line for line in stub.splitlines() if line.strip()]) <= 25
+
+
+@pytest.mark.parametrize("exercise_id", ALL)
+def test_every_text_is_there_in_both_languages(exercise_id: str) -> None:
+    exercise = exercises.get(exercise_id)
+    texts = [exercise.title, exercise.spec, *exercise.hints, *(v.text for v in exercise.variants)]
+    assert len(exercise.hints) == exercises.LEVELS and len(exercise.variants) >= 2
+    for text in texts:
+        assert text.en.strip() and text.zh.strip()
+    for text in (exercise.title, exercise.spec):
+        assert any("一" <= sign <= "鿿" for sign in text.zh)
+        assert not any("一" <= sign <= "鿿" for sign in text.en)
+    assert set(exercise.properties) <= set(PROPERTIES)
+    assert exercise.formula and exercise.call.startswith(exercise.entry)
+
+
+def test_report_speaks_both_languages() -> None:
+    bug = exercises.get("03.merge").variants[1]
+    report = exercises.check("03.merge", bug.fn)
+    with using("zh"):
+        chinese = str(report)
+    with using("en"):
+        english = str(report)
+    assert "还差一点" in chinese and "你的结果等于没有修正 acc 的结果" in chinese
+    assert "not yet" in english and "without rescaling acc" in english
+    assert report.failed == ("accumulator", "extreme-logits")
+
+
+def test_without_triton_a_kernel_is_not_attempted(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fa_toolkit.kernels.runtime import _REASONS, Mode
+
+    monkeypatch.setattr(kernels, "mode", lambda: Mode("none", _REASONS["missing"]))
+    report = exercises.check("05.vector_add", lambda x, y: x + y)
+    assert report.outcome == "not attempted"
+    assert "Triton is not installed" in str(report)
+
+
+def test_unknown_ids_name_near_ones() -> None:
+    with pytest.raises(UnknownNameError, match=r"03\.merge"):
+        exercises.check("03.marge", len)
+    with pytest.raises(ArgumentError):
+        exercises.hint("03.merge", 4)
+
+
+def test_hints_differ_by_level() -> None:
+    assert len({exercises.hint("04.forward", level) for level in (1, 2, 3)}) == 3
+
+
+def test_the_doubles_of_the_io_model() -> None:
+    """02.traffic says what the I/O model says of one tile that covers the whole matrix."""
+    from fa_toolkit import AttentionProblem, TileShape, io_model
+
+    problem = AttentionProblem(len_q=1024, len_k=1024, head_dim=64, dtype="float16")
+    phases = io_model.standard_forward_traffic(problem, TileShape(1024, 1024)).phases
+    mine = exercises.solution("02.traffic")(1024, 64, 2)
+    assert list(mine) == [sum(phases[name]) for name in ("scores", "softmax", "output")]
+
+
+def test_ranges_agree_with_the_package() -> None:
+    from fa_toolkit import AttentionProblem
+
+    solution = exercises.solution("04.ranges")
+    for len_q, len_k in ((8, 8), (8, 12), (9, 4), (5, 0)):
+        problem = AttentionProblem(len_q=len_q, len_k=len_k, causal=True)
+        for start in range(0, len_q, 3):
+            assert (
+                solution(start, start + 3, len_q, len_k)
+                == problem.visible_keys(start, start + 3)[1]
+            )
+
+
+def test_time_of_a_whole_check_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checker, "CHECK_SECONDS", 0.5)
+
+    def slow(x: torch.Tensor) -> torch.Tensor:
+        import time
+
+        time.sleep(0.2)
+        return exercises.solution("03.three_pass")(x)
+
+    report = exercises.check("03.three_pass", slow)
+    assert report.outcome == "not yet" and "not run" in {f.status for f in report.findings}

@@ -1,0 +1,164 @@
+"""Whatever a learner's function does, a sentence comes back with their own line in it."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from fa_toolkit import exercises, kernels
+from fa_toolkit.exercises import guard
+from fa_toolkit.language import say, using
+
+PAIR = (1, 2)
+
+
+def test_an_error_names_the_learners_line() -> None:
+    def fn(a: int, b: int) -> Any:
+        q = torch.zeros(2, 3)
+        return q @ torch.zeros(2, 3)  # does not fit
+
+    found = guard.call(fn, PAIR, seconds=5)
+    text = say(found.sentence)
+    assert found.kind == "error" and "q @ torch.zeros(2, 3)" in text
+    assert "RuntimeError" in text and "site-packages" not in text and "Traceback" not in text
+
+
+def test_an_error_inside_a_callback_names_the_deepest_own_line() -> None:
+    def key(x: int) -> float:
+        return x / 0
+
+    found = guard.call(lambda a, b: sorted([a, b], key=key), PAIR, seconds=5)
+    assert "return x / 0" in say(found.sentence) and "ZeroDivisionError" in say(found.sentence)
+
+
+def test_the_wrong_number_of_arguments_is_said() -> None:
+    found = guard.call(lambda a: a, PAIR, seconds=5)
+    assert found.kind == "error" and "takes 1 positional argument" in say(found.sentence)
+
+
+@pytest.mark.parametrize(
+    "raised", [SystemExit(3), AssertionError(), KeyError("x"), StopIteration()]
+)
+def test_any_exception_comes_back(raised: BaseException) -> None:
+    def fn(a: int, b: int) -> None:
+        raise raised
+
+    found = guard.call(fn, PAIR, seconds=5)
+    assert found.kind == "error" and type(raised).__name__ in say(found.sentence)
+
+
+def test_the_learners_own_interrupt_passes() -> None:
+    def fn(a: int, b: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        guard.call(fn, PAIR, seconds=5)
+
+
+def test_endless_recursion_is_a_sentence() -> None:
+    def fn(a: int, b: int) -> Any:
+        return fn(b, a)
+
+    assert "RecursionError" in say(guard.call(fn, PAIR, seconds=10).sentence)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no interval timer on Windows")
+def test_an_endless_loop_is_stopped_even_behind_a_bare_except() -> None:
+    def fn(a: int, b: int) -> None:
+        while True:
+            with contextlib.suppress(Exception):
+                time.sleep(0.01)
+
+    def stubborn(a: int, b: int) -> None:
+        for _ in range(3):
+            try:
+                while True:
+                    time.sleep(0.01)
+            except:  # noqa: E722
+                pass
+        raise RuntimeError("over")
+
+    began = time.monotonic()
+    found = guard.call(fn, PAIR, seconds=0.3)
+    assert found.kind == "stopped" and "0.3 s" in say(found.sentence)
+    with using("zh"):
+        assert "已停止" in say(found.sentence)
+    guard.call(stubborn, PAIR, seconds=0.3)
+    assert time.monotonic() - began < 5
+
+
+def test_outside_the_main_thread_it_still_runs() -> None:
+    found: list[guard.Call] = []
+    thread = threading.Thread(
+        target=lambda: found.append(guard.call(lambda a, b: a + b, PAIR, seconds=5))
+    )
+    thread.start()
+    thread.join()
+    assert found[0].kind == "ok" and found[0].value == 3
+
+
+def test_a_stub_is_told_from_a_missing_operator() -> None:
+    def stub(a: int, b: int) -> None:
+        raise NotImplementedError
+
+    def missing(a: int, b: int) -> torch.Tensor:
+        return torch.softmax(torch.tensor([a, b]), 0)  # torch has none for whole numbers
+
+    assert guard.call(stub, PAIR, seconds=5).kind == "stub"
+    found = guard.call(missing, PAIR, seconds=5)
+    assert found.kind == "error" and "not implemented" in say(found.sentence)
+
+
+def test_passing_the_result_instead_of_the_function_is_explained() -> None:
+    report = exercises.check("03.merge", None)  # type: ignore[arg-type]
+    assert report.outcome == "not attempted" and "without brackets" in str(report)
+
+
+def test_a_loop_in_an_exercise_ends_the_check() -> None:
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        while True:
+            x = x + 0
+
+    began = time.monotonic()
+    report = exercises.check("03.three_pass", fn)
+    assert (report.outcome == "not yet" and "while True" in str(report)) or "x = x + 0" in str(
+        report
+    )
+    assert time.monotonic() - began < 15
+    assert [f.status for f in report.findings].count("not run") >= 4
+
+
+UNMASKED = """
+@triton.jit
+def unmasked_kernel(x_ptr, y_ptr, out_ptr, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs)
+    tl.store(out_ptr + offs, x + tl.load(y_ptr + offs))
+
+
+def my_add(x, y):
+    out = torch.empty_like(x)
+    unmasked_kernel[(triton.cdiv(x.numel(), 64),)](x, y, out, BLOCK=64)
+    return out
+"""
+
+
+def test_an_index_outside_a_tensor_is_a_sentence(tmp_path: Path) -> None:
+    if kernels.mode() != "interpreter":
+        pytest.skip("the bounds check is the interpreter's")
+    from fa_toolkit.exercises.triton_names import tl, triton
+
+    file = tmp_path / "cell.py"
+    file.write_text(UNMASKED)
+    names: dict[str, Any] = {"torch": torch, "tl": tl, "triton": triton}
+    exec(compile(UNMASKED, str(file), "exec"), names)
+    report = exercises.check("05.vector_add", names["my_add"])
+    assert report.failed == ("ragged",)
+    assert "Line 5, “x = tl.load(x_ptr + offs)”: x_ptr: expected offsets 0..99" in str(report)
