@@ -56,3 +56,14 @@ def _scaled(value: float, base: int, units: tuple[str, ...]) -> str:
         value, step = value / base, step + 1
     text = f"{value:.0f}" if step == 0 else plain(value, 4)
     return f"{text} {units[step]}"
+
+
+def subtrahend(value: float, digits: int = 3) -> str:
+    """A number as it stands after a minus sign: a negative one in brackets.
+
+    Example:
+        >>> subtrahend(2.0), subtrahend(-0.5)
+        ('2', '(−0.5)')
+    """
+    text = plain(value, digits)
+    return f"({text})" if text.startswith(_MINUS) else text

@@ -115,9 +115,13 @@ def _point(
     ink = colour("stat", theme)
     ax.plot([x], [y], "o", ms=9, mec=ink, mew=2, mfc=ink if measured else "none", zorder=4)
     label = f"{name}: {plain(x)} → {rate(y, 'FLOP/s')}"
-    if not below:
-        ax.annotate(label, (x, y), (10, -5), textcoords="offset points", va="top", zorder=5)
+    clear = {"facecolor": colour("page", theme), "edgecolor": "none", "pad": 1.5}
+    if not below:  # on the slope: where the label has room, and off the line
+        low, high = ax.get_xlim()
+        left = x > low * (high / low) ** 0.4
+        ax.annotate(label, (x, y), (-10, 4) if left else (10, -5), textcoords="offset points",
+                    va="bottom" if left else "top", ha="right" if left else "left", bbox=clear)  # fmt: skip
         return
     thread = {"arrowstyle": "-", "color": colour("soft", theme), "lw": 0.8, "shrinkB": 6}
     ax.annotate(label, (x, y), (0, -10 - 20 * below), textcoords="offset points", va="top",
-                ha="center", zorder=5, arrowprops=thread)  # fmt: skip
+                ha="center", zorder=5, arrowprops=thread, bbox=clear)  # fmt: skip

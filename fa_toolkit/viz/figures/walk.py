@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 from ...errors import ArgumentError
 from ...language import Text, say
 from ...problem import column_tiles, row_tiles, tile_kind
-from ..numbers import amount, plain
+from ..numbers import amount, plain, subtrahend
 from ..palette import RESTING, Theme, colour
 from .canvas import Sheet, axes, bare, headline, sheet, source
 from .walk_frames import Moment, Span, moments
@@ -133,10 +133,10 @@ def _strips(
     ax: Axes, trace: Trace, now: Moment, rows: list[Span], cols: list[Span], theme: Theme
 ) -> None:
     """Q, K, V, O as strips around the score plane; one unit is one tile."""
-    height, width, thick = len(rows), len(cols), 0.12 * max(len(rows), len(cols))
+    height, width, thick = len(rows), len(cols), 0.09 * max(len(rows), len(cols))
     gap = thick * 0.5
-    ax.set_xlim(-2.2 * thick, width + 2.2 * thick)
-    ax.set_ylim(height + 3.2 * thick, -3.0 * thick)
+    ax.set_xlim(-1.6 * thick, width + 1.6 * thick)
+    ax.set_ylim(height + 2.7 * thick, -2.5 * thick)
     ax.set_aspect("equal", anchor="NW")
     for i, span in enumerate(rows):
         _box(ax, -gap - thick, i, thick, 1, "q", theme, span == now.rows)
@@ -151,10 +151,10 @@ def _strips(
         for j, col in enumerate(cols):
             _tile(ax, i, j, trace, now, row, col, theme)
     for name, x, y in (("Q", -gap - thick / 2, -gap * 0.6), ("O", width + gap + thick / 2, -gap * 0.6),
-                       ("K", 0.06, -gap - thick * 1.3), ("V", 0.06, height + gap + thick * 2.0)):  # fmt: skip
+                       ("K", 0.06, -gap - thick * 1.15), ("V", 0.06, height + gap + thick * 2.1)):  # fmt: skip
         side = {"ha": "center"} if name in "QO" else {"ha": "left"}
         ax.text(x, y, name, color=colour(name, theme), weight="bold", va="bottom", **side)
-    ax.text(width, height + gap + thick * 2.0, say(_NEVER, n=trace.problem.len_q,
+    ax.text(width, height + gap + thick * 2.1, say(_NEVER, n=trace.problem.len_q,
             k=trace.problem.len_k), ha="right", va="bottom", fontsize=9.5,
             color=colour("soft", theme))  # fmt: skip
 
@@ -240,15 +240,15 @@ def _formula(ax: Axes, now: Moment, theme: Theme) -> None:
         a = plain(alpha)
         lines = {
             "m": (f"max({plain(m_old)}, {plain(here)}) = {plain(m)}", "m"),
-            "factor": (f"e^({plain(m_old)} − {plain(m)}) = {a}", "factor"),
+            "factor": (f"e^({plain(m_old)} − {subtrahend(m)}) = {a}", "factor"),
             "l": (f"{a} · {plain(l_old)} + {plain(added)} = {plain(l)}", "l"),
             "acc": (f"{a} · acc + p · v", "acc"),
         }
     mono = {"family": ["DejaVu Sans Mono"], "fontsize": 10, "va": "center"}
     if lines:
         name = say(Text("row {n}", "第 {n} 行"), n=now.rows[0] + row) if now.cols else ""
-        ax.text(3, 57, name, fontsize=10, va="center", color=colour("soft", theme))
+        ax.text(3, 55.5, name, fontsize=10, va="center", color=colour("soft", theme))
     for r, (name, (text, tensor)) in enumerate(lines.items()):
-        y = 57 + r * 4
+        y = 55.5 + r * 4.1
         ax.text(32, y, f"{name}:", ha="right", color=colour(tensor, theme), weight="bold", **mono)
         ax.text(34, y, text, **mono)

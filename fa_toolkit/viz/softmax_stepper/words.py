@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ...language import Text, say
-from ..numbers import plain
+from ..numbers import plain, subtrahend
 from .frames import Frame, Run
 
 UI: dict[str, Text] = {
@@ -218,6 +218,4 @@ def _formula_p(frame: Frame) -> str:
 
 
 def _signed(value: float | None) -> str:
-    """A number after a minus sign: negative ones in brackets."""
-    text = _number(value)
-    return f"({text})" if text.startswith("−") else text
+    return "" if value is None else subtrahend(value, 4)

@@ -1,0 +1,184 @@
+"""The stepper in a real JupyterLab: keyboard, prediction, own row, reload, both themes.
+
+With FA_SHOTS set to a folder, pictures of what was seen are left there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from lab import Lab, Notebook, chromium
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(chromium() is None, reason="no Chromium on this machine"),
+]
+PLAYER = ".fa-player"
+CELLS = [
+    "import fa_toolkit as fa\nwidget = fa.viz.stepper([1, 2, 3, 4], blocks=2, lang={lang!r})\nwidget",
+    "widget.step, widget.prediction",
+    "fa.viz.memory_ladder('a100-40', lang={lang!r})",
+    "box = fa.viz.scrub(fa.viz.softmax_bars, blocks=(1, 4), lang={lang!r})\nbox",
+]
+
+
+def _write(folder: Path, lang: str) -> str:
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(source.format(lang=lang)) for source in CELLS],
+        metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+    )
+    nbformat.write(notebook, folder / f"stepper_{lang}.ipynb")
+    return f"stepper_{lang}.ipynb"
+
+
+def _shot(page: Any, name: str, selector: str = PLAYER) -> None:
+    if folder := os.environ.get("FA_SHOTS"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        page.wait_for_timeout(350)  # the bars have come to rest
+        page.locator(selector).first.screenshot(path=str(Path(folder) / f"{name}.png"))
+
+
+def _count(page: Any) -> str:
+    return str(page.locator(f"{PLAYER} .fa-head span").first.inner_text())
+
+
+def _caption(page: Any) -> str:
+    return str(page.locator(f"{PLAYER} .fa-caption").first.inner_text())
+
+
+def _value(notebook: Notebook, cell: int = 1) -> str:
+    """Run one cell again and return what it shows."""
+    notebook.page.evaluate(
+        "n => { const w = jupyterapp.shell.currentWidget; w.content.activeCellIndex = n; }", cell
+    )
+    notebook.command("notebook:run-cell")
+    notebook.wait_ready()
+    return str(notebook.cells()[cell]["outputs"][0]["data"]["text/plain"])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    work = tmp_path / "work"
+    work.mkdir()
+    yield work
+    shutil.rmtree(work, ignore_errors=True)
+
+
+def test_a_reader_predicts_types_and_reloads(folder: Path) -> None:
+    name = _write(folder, "en")
+    with Lab(folder) as lab, lab.open(name, width=1320) as notebook:
+        page = notebook.page
+        notebook.run_all()
+        assert notebook.errors() == []
+        page.locator(PLAYER).wait_for()
+        assert _count(page) == "step 1 of 9"
+        _shot(page, "light_en_first")
+
+        page.locator(PLAYER).focus()
+        for _ in range(6):
+            page.keyboard.press("ArrowRight")
+        assert _count(page) == "step 7 of 9"
+        assert "Which factor" in _caption(page) and "0.1353" not in page.locator(PLAYER).inner_text()
+        _shot(page, "light_en_ask")
+
+        page.keyboard.type("e^(2-4)")  # typing goes to the open question
+        page.keyboard.press("Enter")
+        assert "0.1353" in _caption(page)
+        assert "✓ you said e^(2-4)" in page.locator(".fa-verdict").inner_text()
+        page.keyboard.press("End")
+        assert _count(page) == "step 9 of 9" and "1.553" in _caption(page)
+        _shot(page, "light_en_last")
+        assert _value(notebook) == "(8, 0.1353352832366127)"
+        page.locator(PLAYER).focus()
+        page.keyboard.press("Home")
+        assert _count(page) == "step 1 of 9"
+
+        row = page.locator(".fa-own input").first
+        row.fill("1, two")
+        row.press("Enter")
+        page.locator(".fa-error", has_text="'two'").wait_for()
+        _shot(page, "light_en_error")
+        row.fill("5, 1, 6")
+        page.locator(".fa-own input").nth(1).fill("1, 2")
+        page.locator(".fa-own button.fa-plain").click()
+        page.locator(".fa-block", has_text="block 2").wait_for()
+        page.wait_for_function("() => document.querySelectorAll('.fa-bar').length === 3")
+        assert page.locator(".fa-error").inner_text() == ""
+        page.locator(".fa-preset", has_text="1000").click()
+        page.wait_for_function("() => document.querySelectorAll('.fa-bar').length === 2")
+
+        notebook.save()
+        notebook.reload()
+        page.locator(PLAYER).wait_for()
+        assert page.locator(".fa-bar").count() == 2
+        assert notebook.problems == []
+
+
+@pytest.mark.parametrize(("theme", "lang"), [("dark", "zh"), ("light", "zh"), ("dark", "en")])
+def test_themes_and_languages(folder: Path, theme: str, lang: str) -> None:
+    name = _write(folder, lang)
+    with Lab(folder, theme=theme) as lab, lab.open(name, width=1060) as notebook:
+        page = notebook.page
+        notebook.run_all()
+        player = page.locator(PLAYER)
+        player.wait_for()
+        page_colour = player.evaluate("e => getComputedStyle(e).backgroundColor")
+        brightness = sum(map(int, page_colour.strip("rgba()").split(",")[:3])) / 3
+        assert (brightness > 128) == (theme == "light")
+        assert player.get_attribute("aria-label") == (
+            "softmax，一块一块来" if lang == "zh" else "Softmax, block by block"
+        )
+        _shot(page, f"{theme}_{lang}_first")
+        player.focus()
+        for _ in range(7):
+            page.keyboard.press("ArrowRight")  # one of them opens the answer
+        _shot(page, f"{theme}_{lang}_middle")
+        page.keyboard.press("End")
+        _shot(page, f"{theme}_{lang}_last")
+        overflow = player.evaluate("e => e.scrollWidth - e.clientWidth")
+        assert overflow <= 0
+        page.locator(".fa-figure").first.scroll_into_view_if_needed()
+        _shot(page, f"{theme}_{lang}_figure", ".fa-figure")
+        assert notebook.problems == []
+
+
+def test_play_runs_to_the_question_and_a_slider_redraws(folder: Path) -> None:
+    name = _write(folder, "en")
+    with Lab(folder) as lab, lab.open(name) as notebook:
+        page = notebook.page
+        page.emulate_media(reduced_motion="reduce")
+        notebook.run_all()
+        page.locator(PLAYER).wait_for()
+        assert page.locator(".fa-term").first.evaluate(
+            "e => getComputedStyle(e).transitionProperty"
+        ) in ("none", "all") or page.locator(".fa-term").first.evaluate(
+            "e => getComputedStyle(e).transitionDuration"
+        ) == "0s"
+        page.locator(PLAYER).focus()
+        page.keyboard.press(" ")
+        page.locator(f"{PLAYER} .fa-guess").wait_for(timeout=20_000)
+        page.wait_for_timeout(2000)
+        assert _count(page) == "step 7 of 9"  # it waits for the reader
+
+        range_ = page.locator(".fa-range")
+        range_.focus()
+        page.keyboard.press("ArrowLeft")  # JupyterLab must not swallow it
+        assert _count(page) == "step 6 of 9"
+
+        slider = page.locator(".fa-scrub .noUi-handle").first
+        before = page.locator(".fa-scrub svg[role=img]").get_attribute("aria-label")
+        slider.focus()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function(
+            "b => document.querySelector('.fa-scrub').innerHTML.length !== b",
+            arg=len(page.locator(".fa-scrub").inner_html()),
+        )
+        assert before is not None
+        _shot(page, "scrub", ".fa-scrub")
+        assert notebook.problems == []
