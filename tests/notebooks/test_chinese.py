@@ -1,0 +1,63 @@
+"""The Chinese notebooks run the same code as the English ones; their prose is Chinese."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from chapters import CHINESE, ENGLISH, FOLDER, code, prose
+from chapters import cells as all_cells
+
+TOGETHER = ("00_start_here", "03_softmax_in_blocks", "04_flash_attention_in_tiles")
+PATHS = sorted({FOLDER / "zh" / f"{name}.ipynb" for name in TOGETHER} | set(CHINESE))
+IDS = [path.stem for path in PATHS]
+
+
+class _NoLanguage(ast.NodeTransformer):
+    """Drops the `lang` argument of `start`."""
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        if ast.unparse(node.func) == "fa.course.start":
+            node.keywords = [word for word in node.keywords if word.arg != "lang"]
+        return node
+
+
+def meaning(source: str) -> str:
+    """The code without comments, layout and language."""
+    return ast.dump(_NoLanguage().visit(ast.parse(source)))
+
+
+@pytest.mark.parametrize("path", PATHS, ids=IDS)
+def test_the_code_is_the_same_cell_by_cell(path: Path) -> None:
+    english = FOLDER / path.name
+    theirs, ours = code(english), code(path)
+    assert [c.id for c in ours] == [c.id for c in theirs]
+    for a, b in zip(theirs, ours, strict=True):
+        assert meaning(b.source) == meaning(a.source), b.id
+        assert (b.exercise, b.tagged) == (a.exercise, a.tagged), b.id
+
+
+@pytest.mark.parametrize("path", PATHS, ids=IDS)
+def test_it_speaks_chinese(path: Path) -> None:
+    assert 'lang="zh"' in code(path)[0].source
+    for cell in prose(path):
+        letters = re.sub(r"`[^`]*`|\$[^$]*\$|\([^)]*\)|[^\w一-鿿]", "", cell.source)
+        chinese = len(re.findall(r"[一-鿿]", letters))
+        assert chinese >= 0.3 * len(letters), f"{cell.id}: {cell.source[:60]}"
+
+
+@pytest.mark.parametrize("path", PATHS, ids=IDS)
+def test_it_is_typeset_as_chinese(path: Path) -> None:
+    """Full-width punctuation after Chinese, a space between Chinese and Latin letters or digits."""
+    for cell in prose(path):
+        text = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)", "", cell.source, flags=re.S)
+        assert not re.search(r"[一-鿿][,;:?!]", text), cell.id
+        assert not re.search(r"[一-鿿][A-Za-z0-9]|[A-Za-z0-9][一-鿿]", text), cell.id
+
+
+def test_the_guard_sees_a_difference() -> None:
+    assert meaning("fa.course.start(3)  # en") == meaning('fa.course.start(3, lang="zh")  # 中')
+    assert meaning("x = 1") != meaning("x = 2")
+    assert ENGLISH and all_cells(ENGLISH[0])
