@@ -47,7 +47,9 @@ def import_from(store: Store, path: Path) -> int:
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise StoreError(
             str(path),
-            expected=Text("a file written by `fa progress --export`", "`fa progress --export` 写出的文件"),
+            expected=Text(
+                "a file written by `fa progress --export`", "`fa progress --export` 写出的文件"
+            ),
             got=str(error),
         ) from error
     return store.merge(attempts)

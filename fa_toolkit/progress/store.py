@@ -131,7 +131,9 @@ class Store:
     def attempts(self, item: str | None = None) -> list[Attempt]:
         """Every attempt at one item, or at all, oldest first."""
         query = f"SELECT {_COLUMNS} FROM attempts WHERE ? IS NULL OR item = ? ORDER BY id"
-        return [_attempt(row) for row in self._do(lambda c: c.execute(query, (item, item)).fetchall())]
+        return [
+            _attempt(row) for row in self._do(lambda c: c.execute(query, (item, item)).fetchall())
+        ]
 
     def summary(self) -> Summary:
         """What was answered, chapter by chapter."""
@@ -239,7 +241,9 @@ def _row(attempt: Mapping[str, Any]) -> tuple[Any, ...]:
     for name in ("item", "kind", "chapter", "answer", "score", "outcome"):
         if name not in attempt:
             raise ArgumentError(
-                f"attempt[{name!r}]", expected=Text("a value", "一个值"), got=Text("nothing", "没有")
+                f"attempt[{name!r}]",
+                expected=Text("a value", "一个值"),
+                got=Text("nothing", "没有"),
             )
     kind, score = attempt["kind"], float(attempt["score"])
     if kind not in KINDS:

@@ -15,9 +15,11 @@ from .yaml_source import Source
 
 Field = Sequence[str | int]
 
-_BILINGUAL = "{en: \"...\", zh: \"...\"}"
+_BILINGUAL = '{en: "...", zh: "..."}'
 _SHAPES: Mapping[str, Text] = {
-    "string_type": Text("a text (in quotes if YAML reads it as something else)", "文字（必要时加引号）"),
+    "string_type": Text(
+        "a text (in quotes if YAML reads it as something else)", "文字（必要时加引号）"
+    ),
     "string_too_short": Text("a text that is not empty", "非空的文字"),
     "too_short": Text("more entries", "更多条目"),
     "too_long": Text("fewer entries", "更少条目"),
@@ -39,7 +41,12 @@ def from_pydantic(source: Source, error: ValidationError) -> BankError:
     expected, got, hint = _sentence(dict(first), field)
     if others:
         more = Text(f" ({len(others)} more after this one)", f"（之后还有 {len(others)} 处）")
-        hint = Text(hint.en + more.en, hint.zh + more.zh)
+        first_one = (
+            Text("mend this one first", "先改这一处") if not isinstance(hint, Text) else hint
+        )
+        hint = Text(first_one.en + more.en, first_one.zh + more.zh)
+    if first["type"].startswith("union_tag"):
+        field = (*field, "kind")
     return BankError(source.place(field), expected=expected, got=got, hint=hint)
 
 
@@ -58,7 +65,7 @@ def _real(data: Any, location: Field) -> tuple[str | int, ...]:
     return tuple(kept)
 
 
-def _sentence(fault: dict[str, Any], field: Field) -> tuple[Text, Text | str, Text]:
+def _sentence(fault: dict[str, Any], field: Field) -> tuple[Text, Text | str, Text | str]:
     kind, context = str(fault["type"]), fault.get("ctx", {})
     got: Text | str = repr(fault.get("input"))[:80]
     name = str(field[-1]) if field else ""
@@ -76,19 +83,21 @@ def _sentence(fault: dict[str, Any], field: Field) -> tuple[Text, Text | str, Te
         )
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         allowed = " | ".join(KINDS)
-        return Text(f"kind: {allowed}", f"kind: {allowed}"), got, Text("", "")
+        given = fault.get("input")
+        written = repr(given.get("kind", "nothing"))[:80] if isinstance(given, dict) else got
+        return Text(allowed, allowed), written, ""
     if kind == "bank":
-        return Text(context["en"], context["zh"]), Text("something else", "不是这样"), Text("", "")
+        return Text(context["en"], context["zh"]), Text("something else", "不是这样"), ""
     if kind in ("model_type", "model_attributes_type"):
         what = Text("a mapping of fields", "由字段组成的映射")
         if name in ("prompt", "explain", "text", "why", "title", "left", "right", "follow_up"):
             what = Text(_BILINGUAL, _BILINGUAL)
-        return what, got, Text("", "")
+        return what, got, ""
     if kind == "literal_error":
         allowed = str(context.get("expected", ""))
-        return Text(allowed, allowed.replace(" or ", " 或 ")), got, Text("", "")
+        return Text(allowed, allowed.replace(" or ", " 或 ")), got, ""
     message = str(fault["msg"])
-    return _SHAPES.get(kind, Text(message, message)), got, Text("", "")
+    return _SHAPES.get(kind, Text(message, message)), got, ""
 
 
 def _example(name: str) -> str:
@@ -99,9 +108,7 @@ def _example(name: str) -> str:
     return samples.get(name, _BILINGUAL)
 
 
-def unknown(
-    source: Source, field: Field, name: str, known: Iterable[str], home: str
-) -> BankError:
+def unknown(source: Source, field: Field, name: str, known: Iterable[str], home: str) -> BankError:
     """A topic or claim that its list does not hold."""
     names = list(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.3) or names[:6]

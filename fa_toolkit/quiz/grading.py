@@ -83,8 +83,16 @@ def _plain(answer: object, depth: int = 0) -> Any:
         if len(answer) > MAX_ENTRIES:
             raise marks.too_long(MAX_ENTRIES)
         if isinstance(answer, Mapping):
-            return {str(_plain(k, MAX_DEPTH)): _plain(v, depth + 1) for k, v in answer.items()}
+            return {_name(key): _plain(value, depth + 1) for key, value in answer.items()}
         return [_plain(entry, depth + 1) for entry in answer]
+    raise marks.not_an_answer()
+
+
+def _name(key: object) -> str:
+    if isinstance(key, str) and len(key) <= MAX_TEXT:
+        return key
+    if isinstance(key, int) and abs(key) < MAX_TEXT:
+        return str(key)
     raise marks.not_an_answer()
 
 

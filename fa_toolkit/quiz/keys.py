@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import importlib
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -53,7 +55,7 @@ def check_call(call: str, args: Mapping[str, Any], where: str, depth: int = 0) -
         if not isinstance(args.get("expression"), (str, int, float)):
             raise BankError(
                 f"{where}.args.expression",
-                expected=Text('a formula such as "e^(2-4)"', "算式，例如 \"e^(2-4)\""),
+                expected=Text('a formula such as "e^(2-4)"', '算式，例如 "e^(2-4)"'),
                 got=repr(args.get("expression")),
             )
     elif call not in CALLABLE:
@@ -129,7 +131,13 @@ def _arithmetic(key: Call, unit: str | None) -> float:
 
 def _called(call: str, args: Mapping[str, Any]) -> Any:
     check_call(call, args, call)
+    return _computed(call, json.dumps(args))
+
+
+@functools.lru_cache(maxsize=256)
+def _computed(call: str, written: str) -> Any:
     module, name = CALLABLE[call]
+    args = json.loads(written)
     try:
         function = getattr(importlib.import_module(f"fa_toolkit.{module}"), name)
         result = function(**{key: _argument(call, key, value) for key, value in args.items()})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from ..language import Language, Text, say
@@ -99,7 +100,11 @@ def many(question: ManyQuestion, answer: Any, lang: Language) -> Verdict:
     if any(find(listed, entry) is None for entry in given):
         raise unreadable(_NO_OPTION)
     claims = tuple(question.claims)
-    credited, missing, wrong, items, right = [], [], [], {}, []
+    credited: list[Item] = []
+    missing: list[Item] = []
+    wrong: list[Item] = []
+    items: dict[str, Item] = {}
+    right: list[str] = []
     for option, c in zip(listed, question.choices, strict=True):
         item = Item(option.key, c.text[lang], claims=claims, why=c.why[lang])
         items[option.key] = item
@@ -109,9 +114,7 @@ def many(question: ManyQuestion, answer: Any, lang: Language) -> Verdict:
         elif option.key in picked:
             wrong.append(item)
     score = _percent(len(credited) - len(wrong), len(right))
-    arithmetic = Text(
-        "{hits} of {all} right ones ticked", "{all} 个正确选项选中 {hits} 个"
-    )
+    arithmetic = Text("{hits} of {all} right ones ticked", "{all} 个正确选项选中 {hits} 个")
     if wrong:
         arithmetic = Text(
             "{hits} of {all} right ones ticked, minus {slips} wrong",
@@ -146,9 +149,10 @@ def order(question: OrderQuestion, answer: Any, lang: Language) -> Verdict:
         raise unreadable(
             Text(f"Name each of the {len(listed)} steps once.", f"{len(listed)} 个步骤各写一次。")
         )
-    credited, contradicted = [], []
-    follows = {a.key: b.key for a, b in zip(chosen, chosen[1:], strict=False)}
-    for before, after in zip(listed, listed[1:], strict=False):
+    credited: list[Item] = []
+    contradicted: list[Item] = []
+    follows = {a.key: b.key for a, b in pairwise(chosen)}
+    for before, after in pairwise(listed):
         pair = _pair(before, after, lang, tuple(question.claims))
         (credited if follows.get(before.key) == after.key else contradicted).append(pair)
     whole = len(listed) - 1
@@ -188,7 +192,10 @@ def match(question: MatchQuestion, answer: Any, lang: Language) -> Verdict:
     joined = _joined(answer, left, right)
     if not any(joined.values()):
         raise empty(Text("Join at least one pair.", "请至少连一对。"))
-    credited, missing, contradicted, table = [], [], [], []
+    credited: list[Item] = []
+    missing: list[Item] = []
+    contradicted: list[Item] = []
+    table = []
     for option, pair in zip(left, question.pairs, strict=True):
         wanted, got = find(right, pair.right.en), joined[option.key]
         assert wanted is not None
@@ -224,9 +231,7 @@ def match(question: MatchQuestion, answer: Any, lang: Language) -> Verdict:
     )
 
 
-def _joined(
-    answer: Any, left: list[Option], right: list[Option]
-) -> dict[str, Option | None]:
+def _joined(answer: Any, left: list[Option], right: list[Option]) -> dict[str, Option | None]:
     if isinstance(answer, list) and len(answer) <= len(left):
         answer = {option.key: entry for option, entry in zip(left, answer, strict=False)}
     if answer in (None, ""):

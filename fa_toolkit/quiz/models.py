@@ -222,7 +222,8 @@ class TraceQuestion(_Question):
     def _columns_explained(self) -> TraceQuestion:
         if missing := [name for name in self.columns if name not in self.feedback]:
             raise _refuse(
-                f"`feedback` lacks the column {missing[0]!r}", f"`feedback` 缺 {missing[0]!r} 这一列"
+                f"`feedback` lacks the column {missing[0]!r}",
+                f"`feedback` 缺 {missing[0]!r} 这一列",
             )
         if unknown := [name for name in self.feedback if name not in self.columns]:
             raise _refuse(

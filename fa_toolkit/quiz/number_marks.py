@@ -25,6 +25,8 @@ def close(value: float, key: float, tolerance: float) -> bool:
 
 def number(question: NumberQuestion, answer: Any, lang: Language) -> Verdict:
     """100 within the tolerance, else 0 with the feedback of the mistake that gives that value."""
+    if isinstance(answer, list) and len(answer) < 2:
+        answer = answer[0] if answer else None
     reading = _read(answer)
     key = key_value(question.answer, question.unit)
     said = answer.strip() if isinstance(answer, str) else show(float(answer))
@@ -42,7 +44,9 @@ def number(question: NumberQuestion, answer: Any, lang: Language) -> Verdict:
                 misconceptions.append(Item(f"mistake-{at}", said, claims=claims, why=why))
                 break
         else:
-            wrong = Item("value", said, claims=claims, why=say(_slip(reading, meant, key, question)))
+            wrong = Item(
+                "value", said, claims=claims, why=say(_slip(reading, meant, key, question))
+            )
     best = meant[0] if meant else reading.value
     return Verdict(
         question.id,
@@ -58,8 +62,7 @@ def number(question: NumberQuestion, answer: Any, lang: Language) -> Verdict:
             Text("within {t} of the value", "与正确值相差不到 {t}")
             if hit
             else Text("more than {t} from the value", "与正确值相差超过 {t}"),
-            t=f"{question.tolerance:.2g}".rstrip() if question.tolerance > 0.1 else
-            f"{100 * question.tolerance:.3g} %",
+            t=f"{100 * question.tolerance:.3g} %",
         ),
         details={
             "value": in_unit(key, question.unit),
@@ -69,8 +72,6 @@ def number(question: NumberQuestion, answer: Any, lang: Language) -> Verdict:
 
 
 def _read(answer: Any) -> Reading:
-    if isinstance(answer, list) and len(answer) == 1:
-        answer = answer[0]
     if isinstance(answer, str) and len(answer) > MAX_CHARS:
         raise too_long(MAX_CHARS)
     reading = read_number(answer)
@@ -78,9 +79,7 @@ def _read(answer: Any) -> Reading:
         raise empty(_WRITE)
     if reading.value is None:
         what = spoken(reading.problem)
-        raise unreadable(
-            Text(f"Not read as a number: {what}.", f"没读成数：{what}。")
-        )
+        raise unreadable(Text(f"Not read as a number: {what}.", f"没读成数：{what}。"))
     return reading
 
 
@@ -103,14 +102,14 @@ def in_unit(value: float, unit: str | None) -> str:
     return f"{show(value / UNITS[unit].factor)} {'×' if unit == 'x' else unit}"
 
 
-def _slip(
-    reading: Reading, meant: list[float], key: float, question: NumberQuestion
-) -> Text:
+def _slip(reading: Reading, meant: list[float], key: float, question: NumberQuestion) -> Text:
     """What kind of slip a wrong value looks like, if it looks like one."""
     if not meant:
         asked = describe(NONE if question.unit is None else UNITS[question.unit].dimension)
         got = describe(reading.dimension)
-        return Text(f"{got.en} was given, {asked.en} was asked", f"给的是{got.zh}，问的是{asked.zh}")
+        return Text(
+            f"{got.en} was given, {asked.en} was asked", f"给的是{got.zh}，问的是{asked.zh}"
+        )
     value = meant[0]
     if key and value and math.isfinite(key) and math.isfinite(value):
         ratio = value / key
@@ -143,7 +142,10 @@ def trace(question: TraceQuestion, answer: Any, lang: Language) -> Verdict:
     ]
     if not any(_filled(written.get(cell)) for cell in asked):
         raise empty(Text("Fill in at least one cell.", "请至少填一格。"))
-    credited, missing, contradicted, cells = [], [], [], []
+    credited: list[Item] = []
+    missing: list[Item] = []
+    contradicted: list[Item] = []
+    cells = []
     for row, column in asked:
         where = f"{row}.{column}"
         key, entry = table[row][column], written.get((row, column))
@@ -196,7 +198,7 @@ def _cell_value(entry: Any, label: str) -> float:
 
 
 def _cells(answer: Any, question: TraceQuestion, rows: int) -> dict[tuple[int, str], Any]:
-    if answer in (None, ""):
+    if answer in (None, "", []):
         return {}
     found: dict[tuple[int, str], Any] = {}
     if isinstance(answer, list):

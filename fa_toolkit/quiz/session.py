@@ -35,7 +35,8 @@ Record = Callable[[Attempt], object]
 Restore = Callable[[], Mapping[str, Any]]
 
 _NOT_SAVED = Text(
-    "This answer was graded but could not be saved: {reason}", "这次作答已评分，但没能保存：{reason}"
+    "This answer was graded but could not be saved: {reason}",
+    "这次作答已评分，但没能保存：{reason}",
 )
 _NOT_GRADED = Text(
     "This question cannot be graded here: {reason}", "这道题在这里没法评分：{reason}"

@@ -40,7 +40,5 @@ def running_states(
     for block in online_softmax_states(x, blocks):
         part = slice(block.start, block.stop)
         state, factor, _ = state.fold(scores[None, part], values[part, None])
-        states.append(
-            RunningState(state.m.item(), factor.item(), state.l.item(), state.acc.item())
-        )
+        states.append(RunningState(state.m.item(), factor.item(), state.l.item(), state.acc.item()))
     return states

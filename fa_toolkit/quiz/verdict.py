@@ -82,7 +82,7 @@ class Verdict:
 
     @property
     def outcome(self) -> str:
-        """"right", "part" or "wrong", or the status of what could not be judged."""
+        """ "right", "part" or "wrong", or the status of what could not be judged."""
         if self.status != "ok":
             return self.status
         return "right" if self.score == 100 else "part" if self.score else "wrong"

@@ -21,8 +21,8 @@ from .models import (
     Question,
     TraceQuestion,
 )
-from .numbers import show
 from .number_marks import row_name
+from .numbers import show
 from .options import Option, lefts, options, rights, shuffled
 from .session import Session
 from .verdict import Item, Verdict
@@ -109,9 +109,7 @@ def verdict_view(session: Session, verdict: Verdict) -> JSON:
     """A verdict in the order it is read: answer, points, reasons, source, score, what next."""
     lang = verdict.lang
     with using(lang):
-        next_open = [
-            at for at, q in enumerate(session.questions) if q.id not in session.verdicts
-        ]
+        next_open = [at for at, q in enumerate(session.questions) if q.id not in session.verdicts]
         reread = "" if int(verdict.see) == session.chapter.number else verdict.see
         return {
             "outcome": verdict.outcome,

@@ -24,7 +24,7 @@ from .view import view
 _HERE = Path(__file__).parent
 
 
-class QuizCard(anywidget.AnyWidget):  # type: ignore[misc]  (anywidget's base is untyped)
+class QuizCard(anywidget.AnyWidget):
     """The questions of one chapter, one at a time."""
 
     _esm = _HERE / "card.js"
@@ -41,11 +41,11 @@ class QuizCard(anywidget.AnyWidget):  # type: ignore[misc]  (anywidget's base is
     def _hear(self, _widget: object, message: object, _buffers: object) -> None:
         if not isinstance(message, Mapping):
             return
-        act = message.get("do")
+        act = str(message.get("do"))
         if act == "read":
             self.send({"read": message.get("serial"), **self._reading(message.get("text"))})
             return
-        handlers: dict[object, Callable[[], object]] = {
+        handlers: dict[str, Callable[[], object]] = {
             "answer": lambda: self.session.answer(message.get("answer")),
             "go": lambda: self.session.go(_whole(message.get("to"))),
             "retry": self.session.retry,

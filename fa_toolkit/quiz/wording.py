@@ -30,13 +30,13 @@ TASKS: Mapping[str, Text] = {
     "choice": Text("Pick one.", "选一项。"),
     "many": Text("Tick every right one.", "选出所有正确的。"),
     "number": Text(
-        "A number or a formula: 0.135, e^{2-4}, 1/e^2, 13.5%",
-        "写数或算式都行：0.135、e^{2-4}、1/e^2、13.5%",
+        "A number or a formula: 3/8, 12.5%, 2^20, e^{1/2}",
+        "写数或算式都行：3/8、12.5%、2^20、e^{1/2}",
     ),
     "order": Text("First at the top.", "最先的放最上面。"),
     "match": Text("Give each line its letter.", "给每一行选一个字母。"),
     "trace": Text(
-        "Fill the table; formulas such as e^-2 are fine.", "填表；可以写 e^-2 这样的算式。"
+        "Fill the table; formulas such as e^{1/2} are fine.", "填表；可以写 e^{1/2} 这样的算式。"
     ),
 }
 HEADLINES: Mapping[str, Text] = {

@@ -24,7 +24,7 @@ class Source(NamedTuple):
     def line(self, field: Sequence[str | int]) -> int:
         """The line (from 1) of a field, or of the nearest thing around it that exists."""
         node = self.root
-        line = node.start_mark.line + 1
+        line: int = node.start_mark.line + 1
         for step in field:
             found = _child(node, step)
             if found is None:

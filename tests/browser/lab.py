@@ -216,22 +216,24 @@ class Lab:
         """One notebook in a browser of its own, its kernel ready."""
         from playwright.sync_api import sync_playwright
 
-        with tempfile.TemporaryDirectory(prefix="fa-chrome-", ignore_cleanup_errors=True) as profile:
-            with sync_playwright() as playwright:
-                browser = playwright.chromium.launch_persistent_context(
-                    profile, executable_path=chromium(), headless=True, args=CHROMIUM_ARGS,
-                    viewport={"width": width, "height": height}, device_scale_factor=scale,
-                )  # fmt: skip
-                try:
-                    notebook = Notebook(browser.new_page())
-                    notebook.page.set_default_timeout(60_000)
-                    notebook.page.goto(
-                        f"http://127.0.0.1:{self.port}/doc/tree/{name}?token={TOKEN}&reset"
-                    )
-                    notebook.wait_ready()
-                    yield notebook
-                finally:
-                    browser.close()
+        with (
+            tempfile.TemporaryDirectory(prefix="fa-chrome-", ignore_cleanup_errors=True) as profile,
+            sync_playwright() as playwright,
+        ):
+            browser = playwright.chromium.launch_persistent_context(
+                profile, executable_path=chromium(), headless=True, args=CHROMIUM_ARGS,
+                viewport={"width": width, "height": height}, device_scale_factor=scale,
+            )  # fmt: skip
+            try:
+                notebook = Notebook(browser.new_page())
+                notebook.page.set_default_timeout(60_000)
+                notebook.page.goto(
+                    f"http://127.0.0.1:{self.port}/doc/tree/{name}?token={TOKEN}&reset"
+                )
+                notebook.wait_ready()
+                yield notebook
+            finally:
+                browser.close()
 
 
 def _free_port() -> int:

@@ -1,0 +1,15 @@
+"""A progress file in a folder with a space and Chinese characters in its name."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "学习 数据" / "progress.sqlite3"
