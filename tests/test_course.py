@@ -144,6 +144,14 @@ def test_quiz_remembers_answers() -> None:
     assert set(again.answers) == {q for q in kept if q.startswith(("Q-", "O"))}
 
 
+def test_ask_shows_one_question_and_keeps_its_answer() -> None:
+    card = course.ask("Q-00-first-win")
+    assert [q.id for q in card.session.questions] == ["Q-00-first-win"]
+    assert card.session.chapter.number == 0
+    with pytest.raises(UnknownNameError):
+        course.ask("Q-00-first-loss")
+
+
 def test_hints_come_one_after_another(capsys: pytest.CaptureFixture[str]) -> None:
     shown = []
     for _ in range(4):

@@ -62,7 +62,7 @@ def ask(question_id: str) -> Any:
     """
     from ..quiz import load_bank
 
-    return _asked(load_bank().chapter_of(question_id).chapter, only=[question_id])
+    return _asked(load_bank().chapter_of(question_id).number, only=[question_id])
 
 
 def _asked(chapter: int, only: list[str] | None = None) -> Any:
