@@ -164,12 +164,14 @@ def test_py_rattler_is_optional() -> None:
     assert not [wanted for wanted in OURS if wanted.name == "py-rattler"]
 
 
-#: import name -> package name, where they differ
+#: import name -> the package we ask for that is or brings it, where the names differ
 PACKAGES = {
     "yaml": "pyyaml",
     "IPython": "ipykernel",
-    "traitlets": "ipywidgets",
+    "matplotlib_inline": "ipykernel",
     "psutil": "ipykernel",
+    "pydantic_core": "pydantic",
+    "traitlets": "ipywidgets",
 }
 
 
@@ -189,7 +191,6 @@ def test_every_import_of_the_package_is_declared() -> None:
                 if top in sys.stdlib_module_names or top == "fa_toolkit":
                     continue
                 package = canonicalize_name(PACKAGES.get(top, top))
-                package = "pydantic" if package == "pydantic-core" else package
                 assert package in declared, f"{path.relative_to(ROOT)} imports {top}"
 
 

@@ -1,0 +1,332 @@
+"""The fa command: light to ask for help, right exit codes, no traceback, both languages."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fa_toolkit import cli, lab, language, study, terminal
+from fa_toolkit.doctor.findings import Finding, Report
+from fa_toolkit.errors import ArgumentError, BackendUnavailable
+
+ROOT = Path(__file__).resolve().parents[1]
+HEAVY = ("torch", "triton", "numpy", "matplotlib", "ipywidgets", "pydantic", "jupyterlab")
+
+
+@pytest.fixture(autouse=True)
+def _apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Folders of the test's own, English, and the language put back afterwards."""
+    monkeypatch.setenv("FA_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("FA_STUDY", str(tmp_path / "学 习"))
+    monkeypatch.setenv("FA_LANG", "en")
+    monkeypatch.setattr(language, "_started", [])
+    yield
+
+
+def help_of(*arguments: str, capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit) as ended:
+        cli.main([*arguments, "--help"])
+    assert ended.value.code == 0
+    return capsys.readouterr().out
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom fa_toolkit import cli\n"
+        "try: cli.main(['--help'])\nexcept SystemExit: pass\n"
+        f"print(sorted(set({HEAVY!r}) & set(sys.modules)))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("command", ["lab", "doctor", "quiz", "progress", "check"])
+def test_help_speaks_both_languages(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    english = help_of(command, capsys=capsys)
+    chinese = help_of("--lang", "zh", command, capsys=capsys)
+    assert english != chinese
+    assert cli._HELP[command].zh in chinese
+    language._started.clear()
+    assert help_of(command, "--lang=zh", capsys=capsys) == chinese
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["nonsense"], ["lab", "--lang", "fr"], ["lab", "--port", "x"]]
+)
+def test_misuse_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments)
+    assert ended.value.code == 2
+    assert "usage: fa" in capsys.readouterr().err
+
+
+def test_known_mistakes_are_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def raises(error: BaseException) -> Any:
+        def run(_: Any) -> int:
+            raise error
+
+        return run
+
+    monkeypatch.setattr(cli, "_doctor", raises(ArgumentError("port", expected="a", got="b")))
+    assert cli.main(["doctor"]) == cli.MISUSED
+    assert capsys.readouterr().err == "fa: port: expected a, got b.\n"
+    monkeypatch.setattr(cli, "_doctor", raises(KeyboardInterrupt()))
+    assert cli.main(["doctor"]) == cli.INTERRUPTED
+
+
+def test_a_closed_pipe_is_no_traceback() -> None:
+    ran = subprocess.run(
+        f'"{sys.executable}" -m fa_toolkit quiz | true',
+        shell=True,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize(("status", "code"), [("ok", 0), ("warning", 0), ("fault", 1)])
+def test_doctor_exit_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], status: Any, code: int
+) -> None:
+    report = Report((Finding("x", status, "disk", "seen"),))
+    monkeypatch.setattr("fa_toolkit.doctor.report", lambda: report)
+    assert cli.main(["doctor", "--plain"]) == code
+    assert "disk: seen" in capsys.readouterr().out
+
+
+# lab
+
+
+def test_lab_stays_inside_the_study_folder(tmp_path: Path) -> None:
+    planned = lab.Lab(
+        tmp_path / "学 习", "zh/03_softmax_in_blocks.ipynb", "127.0.0.1", 9000, "secret"
+    )
+    command = planned.command(browser=False)
+    assert "--ServerApp.port=9000" in command and "--ServerApp.open_browser=False" in command
+    assert f"--ServerApp.root_dir={tmp_path / '学 习'}" in command
+    assert "secret" not in " ".join(command), "other users can read a command line"
+    environment = planned.environment()
+    assert environment["JUPYTER_TOKEN"] == "secret"
+    for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
+        assert Path(environment[name]).is_relative_to(tmp_path / "学 习")
+    assert planned.url == (
+        "http://127.0.0.1:9000/lab/tree/zh/03_softmax_in_blocks.ipynb?token=secret"
+    )
+    assert command[-1] == planned.command(browser=False, extra=("--x",))[-2]
+
+
+def test_lab_urls_can_be_opened() -> None:
+    assert lab.Lab(Path("/s"), None, "0.0.0.0", 1, "t").url == "http://127.0.0.1:1/lab?token=t"
+    assert lab.Lab(Path("/s"), None, "::1", 1, "t").url == "http://[::1]:1/lab?token=t"
+    assert "%E6%96%B0" in lab.Lab(Path("/s"), "新.ipynb", "h", 1, "t").url
+
+
+def test_a_taken_port_is_said_and_otherwise_stepped_over() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(ArgumentError, match=str(port)):
+            lab.free_port("127.0.0.1", port)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(lab, "FIRST_PORT", port)
+            assert lab.free_port("127.0.0.1", None) > port
+    with pytest.raises(ArgumentError):
+        lab.free_port("127.0.0.1", 70_000)
+
+
+def test_lab_without_the_course_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(lab.importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(BackendUnavailable, match=r"fa-toolkit\[course\]"):
+        lab.plan(tmp_path, lang="en")
+
+
+def test_lab_makes_the_copies_and_starts_on_the_chapter(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "notebooks"
+    (source / "zh").mkdir(parents=True)
+    for name in ("00_start_here.ipynb", "03_x.ipynb", "zh/03_x.ipynb"):
+        (source / name).write_text('{"cells": []}')
+    monkeypatch.setattr(study, "source_folder", lambda: source)
+    started: list[tuple[lab.Lab, bool, tuple[str, ...]]] = []
+
+    def serve(planned: lab.Lab, *, browser: bool, extra: tuple[str, ...]) -> int:
+        started.append((planned, browser, extra))
+        return 0
+
+    monkeypatch.setattr(lab, "serve", serve)
+    assert cli.main(["lab", "--no-browser"]) == 0
+    assert cli.main(["lab", "--lang", "zh", "--chapter", "3", "--", "--ServerApp.x=1"]) == 0
+    assert [one[0].notebook for one in started] == ["00_start_here.ipynb", "zh/03_x.ipynb"]
+    assert [one[1] for one in started] == [False, True]
+    assert started[1][2] == ("--ServerApp.x=1",)
+    assert started[0][0].url in capsys.readouterr().out
+    assert (tmp_path / "学 习" / "zh" / "03_x.ipynb").is_file()
+    assert cli.main(["lab", "--chapter", "9"]) == cli.MISUSED
+
+
+def test_an_empty_course_still_opens(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(study, "source_folder", lambda: tmp_path / "nothing")
+    monkeypatch.setattr(lab, "serve", lambda planned, **_: 0 if planned.notebook is None else 1)
+    assert cli.main(["lab", "--no-browser"]) == 0
+
+
+def test_settings_of_the_learner_are_kept(tmp_path: Path) -> None:
+    lab.settle(tmp_path)
+    (file,) = (tmp_path / ".jupyter").rglob("notification.jupyterlab-settings")
+    assert json.loads(file.read_text())["fetchNews"] == "false"
+    file.write_text("{}")
+    lab.settle(tmp_path)
+    assert file.read_text() == "{}"
+
+
+def test_a_server_that_was_killed_is_not_taken_for_a_running_one(tmp_path: Path) -> None:
+    runtime = tmp_path / ".jupyter" / "runtime"
+    runtime.mkdir(parents=True)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    dead = {"url": f"http://127.0.0.1:{port}/", "token": "t"}
+    (runtime / "jpserver-1.json").write_text(json.dumps(dead))
+    (runtime / "jpserver-2.json").write_text("{")
+    (runtime / "jpserver-3.json").write_text("{}")
+    assert lab.running(tmp_path) is None
+
+
+# quiz, progress, check
+
+
+def answers(*lines: str) -> Any:
+    """An `ask` that gives these lines and then ends the input."""
+    left = list(lines)
+
+    def ask(_: str) -> str:
+        if not left:
+            raise EOFError
+        return left.pop(0)
+
+    return ask
+
+
+def test_the_chapters_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["quiz"]) == 0
+    out = capsys.readouterr().out
+    assert "03" in out and "Softmax in blocks" in out
+
+
+def test_every_question_can_be_answered_in_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each kind is read into what grading takes, and what was answered is there the next time."""
+    from fa_toolkit.quiz import load_bank
+
+    kinds = {question.kind for question in load_bank().questions.values()}
+    assert kinds >= {"choice", "many", "number", "order", "match", "trace"}
+    chapter = load_bank().chapter(3)
+
+    def ask(_: str) -> str:
+        question = at[0].question
+        if question.kind == "order":
+            return "".join("ABCDEFGHI"[: len(question.items)][::-1])
+        return {"choice": "A", "many": "A, B", "match": "1A 2 B 3-A"}.get(question.kind, "1")
+
+    from fa_toolkit.quiz import session
+
+    at: list[session.Session] = []
+    real = session.Session.go
+
+    def go(self: session.Session, position: int) -> None:
+        at[:] = [self]
+        real(self, position)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session.Session, "go", go)
+        assert terminal.quiz(3, ask=ask) == 0
+    total = len(chapter.questions)
+    assert f"{total} of {total} answered" in capsys.readouterr().out
+    assert terminal.quiz(3, ask=answers()) == 0
+    again = capsys.readouterr().out
+    assert again.count("answered already") == total
+    assert cli.main(["progress"]) == 0
+    assert f"{total} questions" in capsys.readouterr().out
+
+
+def test_what_cannot_be_read_is_asked_again(capsys: pytest.CaptureFixture[str]) -> None:
+    assert terminal.quiz(0, ask=answers("Z", "AB", "?", "A", "q")) == 0
+    out = capsys.readouterr().out
+    assert "Z is not among the letters shown" in out
+    assert "1 of " in out
+
+
+def test_leaving_and_skipping_keep_what_was_answered(capsys: pytest.CaptureFixture[str]) -> None:
+    assert terminal.quiz(0, ask=answers("", "", "Q")) == 0
+    assert "0 of " in capsys.readouterr().out
+    assert cli.main(["quiz", "77"]) == cli.MISUSED
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_solution_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "我的 solution.py"
+    file.write_text("def _help(): ...\ndef one(x): return x\n")
+    assert terminal.load_function(str(file))(3) == 3
+    file.write_text("def one(x): return x\ndef two(x): return 2 * x\n")
+    assert terminal.load_function(f"{file}:two")(3) == 6
+    for target in (str(file), f"{file}:three", str(tmp_path / "none.py"), str(tmp_path)):
+        with pytest.raises(ArgumentError):
+            terminal.load_function(target)
+    assert cli.main(["check"]) == 0
+    listed = capsys.readouterr().out.split()
+    exercise = next(word for word in listed if word[:2].isdigit())
+    file.write_text("def wrong(*args, **more): return None\n")
+    assert cli.main(["check", exercise, str(file)]) == cli.NOT_SO
+    assert cli.main(["check", "99.none", str(file)]) == cli.MISUSED
+    assert cli.main(["check", exercise]) == cli.MISUSED
+
+
+# the wheel
+
+
+@pytest.mark.slow
+def test_the_wheel_works_outside_the_checkout(tmp_path: Path) -> None:
+    wheel_builder = pytest.importorskip("hatchling.builders.wheel", reason="needs hatchling")
+    (built,) = wheel_builder.WheelBuilder(str(ROOT)).build(
+        directory=str(tmp_path), versions=["standard"]
+    )
+    with zipfile.ZipFile(built) as wheel:
+        names = wheel.namelist()
+        wheel.extractall(tmp_path / "site")
+    assert "fa_toolkit/_data/quizzes/source/claims.yaml" in names
+    assert "fa_toolkit/_data/notebooks/00_start_here.ipynb" in names
+    assert not [name for name in names if name.startswith(("tests/", "setup/", "notebooks/"))]
+    code = (
+        "import sys; from fa_toolkit import study; from fa_toolkit.quiz import load_bank\n"
+        "update = study.prepare()\n"
+        "assert study.checkout() is None and len(update.copied) >= 7, update\n"
+        "assert len(load_bank().questions) > 50\n"
+        "print(study.__file__)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        cwd=tmp_path,
+        env={"PATH": "", "PYTHONPATH": str(tmp_path / "site"), "FA_STUDY": str(tmp_path / "s")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert str(tmp_path) in ran.stdout
