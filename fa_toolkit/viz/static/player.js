@@ -67,7 +67,7 @@ export function player(el, host) {
     html("input", { type: "range", min: "0", step: "1", class: "fa-range" })
   );
   const button = (/** @type {keyof typeof ICONS} */ name, /** @type {() => void} */ act) => {
-    const made = html("button", { type: "button", class: `fa-button fa-${name}` }, icon(name));
+    const made = html("button", { type: "button", class: `fa-button fa-do-${name}` }, icon(name));
     made.addEventListener("click", act);
     return made;
   };

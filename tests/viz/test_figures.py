@@ -1,0 +1,161 @@
+"""Every figure in both themes and languages: nothing clipped, no box, numbers from the package."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import chain
+from typing import Any
+
+import pytest
+import torch
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text as Label
+
+from fa_toolkit import hardware, io_model, tiled, viz
+from fa_toolkit.errors import ArgumentError
+from fa_toolkit.problem import AttentionProblem, TileShape
+from fa_toolkit.viz.figures.growth import fitted_exponent
+from fa_toolkit.viz.figures.pointers import lanes
+from fa_toolkit.viz.figures.tiles import tile_kinds
+from fa_toolkit.viz.figures.traffic import traffic_rows
+from fa_toolkit.viz.figures.walk_frames import moments
+from fa_toolkit.viz.fonts import missing
+
+SQUARE = AttentionProblem(len_q=256, len_k=256, head_dim=64)
+
+
+def _trace(**more: Any) -> tiled.Trace:
+    torch.manual_seed(3)
+    q, k, v = (torch.randn(1, 1, 16, 8) for _ in range(3))
+    return tiled.trace_flash_forward(q, k, v, tile=TileShape(4, 4), **more)
+
+
+FIGURES: dict[str, Callable[..., Figure]] = {
+    "ladder": lambda **k: viz.memory_ladder("a100-40", **k),
+    "ladder-h200": lambda **k: viz.memory_ladder("h200", **k),
+    "roofline": lambda **k: viz.roofline_figure("h200", {"flash": 300.0, "decode": 1.0}, **k),
+    "traffic": lambda **k: viz.traffic_bars(SQUARE, TileShape(64, 64), **k),
+    "traffic-heads": lambda **k: viz.traffic_bars(
+        AttentionProblem(2, 8, 2, 1, 5000, 64, causal=True), TileShape(16, 64), **k
+    ),
+    "tiles": lambda **k: viz.score_tiles(
+        AttentionProblem(len_q=100, len_k=180, causal=True), TileShape(32, 16), **k
+    ),
+    "softmax": lambda **k: viz.softmax_bars([1, 2, 3, 4], 2, **k),
+    "softmax-many": lambda **k: viz.softmax_bars(list(range(12)), 6, **k),
+    "growth": lambda **k: viz.memory_growth(measured={"standard": {1024: 4e7}}, **k),
+    "pointers-1d": lambda **k: viz.pointer_grid(50, 16, 3, **k),
+    "pointers-2d": lambda **k: viz.pointer_grid((6, 10), (4, 8), (1, 1), strides=(12, 1), **k),
+    "walk": lambda **k: viz.tile_walk(_trace(causal=True, keep_values=True), 6, **k),
+    "walk-bare": lambda **k: viz.tile_walk(_trace(), -1, **k),
+}  # fmt: skip
+
+
+def _labels(figure: Figure) -> list[Label]:
+    return [t for t in figure.findobj(Label) if t.get_visible() and t.get_text().strip()]
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_labels_are_inside_drawable_and_in_their_language(name: str) -> None:
+    seen = {}
+    for theme, lang in (("light", "en"), ("dark", "zh")):
+        figure = FIGURES[name](theme=theme, lang=lang)
+        FigureCanvasAgg(figure).draw()
+        page = figure.bbox
+        words = []
+        for label in _labels(figure):
+            box = label.get_window_extent()
+            if box.width == 0 or (label.axes is not None and not label.axes.axison):
+                continue
+            assert box.x0 >= -1 and box.x1 <= page.width + 1, (name, lang, label.get_text())
+            assert box.y0 >= -1 and box.y1 <= page.height + 1, (name, lang, label.get_text())
+            words.append(label.get_text())
+        text = "\n".join(words)
+        assert missing(text) == set()
+        assert bool(re.search(r"[\u4e00-\u9fff]", text)) == (lang == "zh")
+        seen[lang] = sorted(re.findall(r"\d+\.\d+", text))
+    assert seen["en"] == seen["zh"]  # the same figures in both
+
+
+@pytest.mark.parametrize("name", ["traffic", "walk"])
+def test_themed_svg_follows_the_page(name: str) -> None:
+    html = FIGURES[name](lang="en").html()  # type: ignore[attr-defined]
+    assert "var(--fa-q, #0072b2)" in html and "<style>" in html
+    ids = re.findall(r'\bid="([^"]+)"', html)
+    assert len(ids) == len(set(ids))
+    other = FIGURES[name](lang="en").html()  # type: ignore[attr-defined]
+    assert not set(ids) & set(re.findall(r'\bid="([^"]+)"', other))
+    for used in chain(re.findall(r'href="#([^"]+)"', html), re.findall(r"url\(#([^)]+)\)", html)):
+        assert used in ids
+    assert re.search(r'aria-label="[^"]+\d', html)
+
+
+def test_a_sheet_is_used_again() -> None:
+    first = viz.softmax_bars([1, 2], 1)
+    count = len(first.findobj(Label))
+    assert viz.softmax_bars([1, 2], 1, figure=first) is first
+    assert len(first.findobj(Label)) == count
+
+
+def test_traffic_rows_are_the_whole_bill() -> None:
+    for problem in (SQUARE, AttentionProblem(2, 4, 2, 33, 70, 24, 40, causal=True)):
+        tile = TileShape(32, 16)
+        for bill in (io_model.standard_forward_traffic(problem, tile), io_model.flash_forward_traffic(problem, tile)):
+            rows = traffic_rows(bill)
+            assert sum(row.bytes for row in rows) == bill.total
+            for phase, (read, write) in bill.phases.items():
+                of = [r for r in rows if r.phase == phase]
+                assert sum(r.bytes for r in of if r.way == "read") == read
+                assert sum(r.bytes for r in of if r.way == "write") == write
+
+
+def test_ladder_names_the_two_levels_of_the_a100_only() -> None:
+    assert any("20.25 MiB" in t.get_text() and "40 MiB" in t.get_text() for t in _labels(viz.memory_ladder("a100-40", lang="en")))
+    assert not any("two levels" in t.get_text() for t in _labels(viz.memory_ladder("h200", lang="en")))
+    for card in hardware.GPUS.values():
+        viz.memory_ladder(card)  # figures that are not published are said, not guessed
+
+
+def test_tile_kinds_are_bottom_right() -> None:
+    kinds = tile_kinds(AttentionProblem(len_q=2, len_k=6, causal=True), TileShape(2, 2))
+    assert kinds == [["full", "full", "edge"]]
+
+
+def test_lanes_point_where_strides_say() -> None:
+    mine = lanes((6, 10), (4, 8), (1, 1), (12, 1))
+    assert len(mine) == 32 and [lane.offset for lane in mine if lane.live] == [56, 57, 68, 69]
+
+
+def test_exponents_are_fitted() -> None:
+    assert fitted_exponent([1, 10, 100], [5, 500, 50_000]) == pytest.approx(2)
+
+
+def test_moments_replay_the_trace() -> None:
+    trace = _trace(causal=True, keep_values=True)
+    every = moments(trace)
+    assert len(every) == 10 + 4  # tiles seen, rows stored
+    assert every[-1].moved == trace.ledger.reads + trace.ledger.writes
+    assert len(every[-1].visited) == 10 and len(every[-1].stored) == 4
+    assert {"q", "k", "v", "s", "p", "m", "l", "acc", "alpha"} <= set(every[0].values)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: viz.score_tiles(AttentionProblem(len_q=4096, len_k=4096), TileShape(16, 16)),
+        lambda: viz.score_tiles(AttentionProblem(len_q=0, len_k=4)),
+        lambda: viz.pointer_grid(10, 4, 3),
+        lambda: viz.pointer_grid((3, 4), 2, 0),
+        lambda: viz.pointer_grid((300, 300), (16, 16), (0, 0)),
+        lambda: viz.memory_growth([128]),
+        lambda: viz.roofline_figure("h200", {"x": -1.0}),
+        lambda: viz.tile_walk(_trace(), 99),
+        lambda: viz.softmax_bars("a, b"),
+        lambda: viz.memory_ladder("a100-40", theme="sepia"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_cannot_be_drawn_is_said(make: Callable[[], Figure]) -> None:
+    with pytest.raises(ArgumentError):
+        make()
