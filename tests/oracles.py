@@ -1,4 +1,4 @@
-"""Float64 truth, test inputs, and how far from the truth a result may be. Uses none of our code.
+"""Float64 truth, test inputs, and how far from the truth a result may be. No attention of ours.
 
 A tolerance is never typed: each element of an output gets its own budget, a small multiple of the
 rounding unit times the sum of the absolute terms that made it.
@@ -104,14 +104,12 @@ def visibility(problem: AttentionProblem) -> Tensor:
 
 @dataclass
 class Truth:
-    """Exact results and, for each, the sum of absolute terms (`terms`), the part that comes
-    through the rounding of the scores (`through`) and the part of numbers too small for the dtype
-    (`small`)."""
+    """Exact results by name and, for each, what its budget is made of."""
 
     values: dict[str, Tensor]
-    terms: dict[str, Tensor]
-    through: dict[str, Tensor]
-    small: dict[str, Tensor]
+    terms: dict[str, Tensor]  # sum of absolute terms
+    through: dict[str, Tensor]  # what rounding every score to float32 can move
+    small: dict[str, Tensor]  # how many terms may fall below the smallest step of the dtype
     dtype: torch.dtype
 
     def __getitem__(self, name: str) -> Tensor:
@@ -163,9 +161,8 @@ def truth(
     f = _forward(*wide, leaf_sink, seen, scale, cap)
     result = Truth({"o": f["o"].detach(), "lse": f["lse"].detach()}, {}, {}, {}, dtype)
     grads = do is not None or dlse is not None
-    zero_o, zero_lse = torch.zeros_like(f["o"]), torch.zeros_like(f["lse"])
-    do64 = zero_o if do is None else do.detach().cpu().double()
-    dlse64 = zero_lse if dlse is None else dlse.detach().cpu().double()
+    do64 = torch.zeros_like(f["o"]) if do is None else do.detach().cpu().double()
+    dlse64 = torch.zeros_like(f["lse"]) if dlse is None else dlse.detach().cpu().double()
     if grads:
         dead = f["lse"] == float("-inf")
         loss = (f["o"] * do64).sum() + (f["lse"].masked_fill(dead, 0) * dlse64).sum()
@@ -205,19 +202,17 @@ def _bounds(
     wobble = p * (a + mean_a)  # how far p moves when every score is rounded
     ones = seen.double().expand_as(p)
     out.terms["o"], out.through["o"], out.small["o"] = p @ v, wobble @ v, ones @ v + 1
-    lse_terms = finite_lse.abs() + mean_a[..., 0]
-    out.terms["lse"], out.through["lse"] = torch.zeros_like(lse_terms), lse_terms
-    out.small["lse"] = torch.zeros_like(lse_terms)
+    out.through["lse"] = finite_lse.abs() + mean_a[..., 0]
+    out.terms["lse"] = out.small["lse"] = torch.zeros_like(finite_lse)
     if not grads:
         return
     row = (do * (p @ v)).sum(-1, keepdim=True)  # rowsum(|dO| P|V|)
     spread = do @ v.mT + row + dlse[..., None]
     slope = 1 - torch.tanh(f["raw"] / cap) ** 2 if cap else torch.ones_like(p)
     g, dg = p * spread, wobble * spread + p * (wobble @ v * do).sum(-1, keepdim=True)
-    g_cap = g * slope
     dg = dg + (g * (a + 1) if cap else 0)
-    tables = (out.terms, out.through, out.small)
-    for table, left, mid in zip(tables, (g_cap, dg, ones), (p, wobble, ones), strict=True):
+    sides = ((out.terms, g * slope, p), (out.through, dg, wobble), (out.small, ones, ones))
+    for table, left, mid in sides:
         table["dq"] = abs(scale) * left @ k + (table is out.small)
         table["dk"] = abs(scale) * left.mT @ q + (table is out.small)
         table["dv"] = mid.mT @ do + (table is out.small)
@@ -225,7 +220,7 @@ def _bounds(
         p_sink = torch.exp(sink[None, :, None] - finite_lse)
         both = row[..., 0] + dlse
         out.terms["dsink"] = (p_sink * both).sum((0, 2))
-        out.through["dsink"] = (p_sink * both * (1 + finite_lse.abs() + mean_a[..., 0])).sum((0, 2))
+        out.through["dsink"] = (p_sink * both * (1 + out.through["lse"])).sum((0, 2))
         out.small["dsink"] = torch.zeros_like(out.terms["dsink"])
 
 
