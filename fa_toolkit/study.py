@@ -204,6 +204,14 @@ def content_hash(raw: bytes) -> str:
     return hashlib.sha256(json.dumps(written, sort_keys=True).encode()).hexdigest()
 
 
+def _version(raw: bytes) -> object:
+    """The version of the package a notebook says it was written for, if it says one."""
+    try:
+        return json.loads(raw)["metadata"]["fa"]["version"]
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
 def _read_manifest(folder: Path) -> tuple[dict[str, str], bool]:
     """Name -> hash as copied, and whether a manifest was there but could not be used."""
     try:

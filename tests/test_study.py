@@ -100,6 +100,25 @@ def test_a_copy_that_was_only_run_follows_the_course(
     assert (mine / NAME).read_bytes() == raw
 
 
+def test_a_new_release_reaches_copies_whose_cells_did_not_change(course: Path, mine: Path) -> None:
+    """Else the notebook would say forever that it was written for another version."""
+
+    def release(version: str) -> None:
+        raw = json.loads((course / NAME).read_bytes())
+        raw["metadata"] = {"fa": {"version": version}}
+        (course / NAME).write_text(json.dumps(raw))
+
+    release("0.1.0")
+    study.prepare(mine, course)
+    release("0.2.0")
+    assert study.prepare(mine, course).refreshed == [NAME]
+    assert study.prepare(mine, course).refreshed == []
+    own = edit(mine)
+    release("0.3.0")
+    assert study.prepare(mine, course).beside == {}, "nothing to offer but a number"
+    assert (mine / NAME).read_bytes() == own
+
+
 @pytest.mark.parametrize("name", [NAME, f"zh/{NAME}"])
 def test_an_edited_copy_stays_and_the_new_version_comes_beside_it(
     course: Path, mine: Path, name: str
