@@ -147,13 +147,12 @@ def _bring(update: Update, known: dict[str, str], name: str, course: bytes) -> N
         known[name] = wanted
         update.copied.append(name)
         return
-    mine = (
-        None if target.is_symlink() or not target.is_file() else content_hash(target.read_bytes())
-    )
-    if mine == wanted:
+    own = None if target.is_symlink() or not target.is_file() else target.read_bytes()
+    mine = None if own is None else content_hash(own)
+    if own is not None and mine == wanted and _version(own) == _version(course):
         known[name] = wanted
         update.kept.append(name)
-    elif mine is not None and mine == known.get(name):
+    elif mine is not None and mine in (wanted, known.get(name)):
         _replace(target, course)
         known[name] = wanted
         update.refreshed.append(name)
