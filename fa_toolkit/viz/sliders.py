@@ -74,7 +74,8 @@ class _Redraw:
         lang: str,
     ) -> None:
         self.draw, self.controls, self.picture, self.line = draw, controls, picture, line
-        self.lang, self.sheet = lang, None
+        self.lang = lang
+        self.sheet: Sheet | None = None
         self.reuses = "figure" in inspect.signature(draw).parameters
 
     def __call__(self, change: Any = None) -> None:

@@ -83,7 +83,9 @@ def test_a_reader_predicts_types_and_reloads(lab: Lab) -> None:
         for _ in range(6):
             page.keyboard.press("ArrowRight")
         assert _count(page) == "step 7 of 9"
-        assert "Which factor" in _caption(page) and "0.1353" not in page.locator(PLAYER).inner_text()
+        assert (
+            "Which factor" in _caption(page) and "0.1353" not in page.locator(PLAYER).inner_text()
+        )
         _shot(page, "light_en_ask")
 
         page.keyboard.type("e^(2-4)")  # typing goes to the open question

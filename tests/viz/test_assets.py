@@ -20,7 +20,9 @@ FONT_AWESOME = {"fa-play", "fa-pause", "fa-check", "fa-cut", "fa-table", "fa-hea
 def test_module_is_self_contained() -> None:
     source = assets.module("stepper.js")
     assert not re.search(r"^\s*import\b", source, re.M)
-    assert source.count("export default") == 1 and not re.search(r"^export (?!default)", source, re.M)
+    assert source.count("export default") == 1 and not re.search(
+        r"^export (?!default)", source, re.M
+    )
     assert "http://www.w3.org/2000/svg" in source
     assert not re.search(r"https?://(?!www\.w3\.org)", source + assets.style("player.css"))
     names = re.findall(r"^(?:const|let|function|class) (\w+)", source, re.M)

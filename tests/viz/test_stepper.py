@@ -38,7 +38,9 @@ def test_one_two_three_four_in_two_blocks_is_what_the_claims_say() -> None:
     assert fix.factor == pytest.approx(math.exp(2 - 4), rel=1e-15)  # S11
     assert fix.l == pytest.approx(math.exp(-2) * (E1 + 1), rel=1e-15)
     assert round(last.l or 0, 3) == 1.553  # S12
-    assert steps.frames[-1].terms == pytest.approx(torch.softmax(torch.tensor([1.0, 2, 3, 4]).double(), 0).tolist())
+    assert steps.frames[-1].terms == pytest.approx(
+        torch.softmax(torch.tensor([1.0, 2, 3, 4]).double(), 0).tolist()
+    )
     assert steps.asks == [6] and len(steps.frames) == 9
 
 

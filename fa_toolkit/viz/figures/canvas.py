@@ -44,9 +44,7 @@ class Sheet(Figure):
         text = re.sub(r"url\(#", f"url(#{mark}", text)
         text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
         alt = self.fa_alt.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
-        return text.replace(
-            "<svg ", f'<svg role="img" aria-label="{alt}" style="{_SIZE}" ', 1
-        )
+        return text.replace("<svg ", f'<svg role="img" aria-label="{alt}" style="{_SIZE}" ', 1)
 
     def html(self) -> str:
         """The figure as HTML that follows the theme of the page it stands on."""
@@ -82,7 +80,8 @@ def sheet(
         figure: an earlier sheet to wipe and draw on again, for sliders.
     """
     check_theme(theme)
-    with using(drawable_language(lang)), matplotlib.rc_context(figure_style(theme)):
+    style: Any = figure_style(theme)
+    with using(drawable_language(lang)), matplotlib.rc_context(style):
         page = figure if isinstance(figure, Sheet) else Sheet(figsize=(width, height))
         page.clear()
         page.set_size_inches(width, height)

@@ -7,6 +7,7 @@ from math import log
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from ...errors import ArgumentError
 from ...io_model import flash_extra_memory, standard_extra_memory
@@ -110,9 +111,7 @@ def _frame(ax: Axes, ns: list[int]) -> None:
     ax.set_ylabel(say(_Y))
 
 
-def _binary_ticks() -> object:
-    from matplotlib.ticker import LogLocator
-
+def _binary_ticks() -> LogLocator:
     return LogLocator(base=2.0**5, numticks=12)
 
 

@@ -18,7 +18,9 @@ _LEVELS = {
     "l2": Text("L2 cache", "L2 缓存"),
     "hbm": Text("HBM", "显存 HBM"),
 }
-_TITLE = Text("Memory of the {gpu}: small and fast, or large and slow", "{gpu} 的存储：小而快，大而慢")
+_TITLE = Text(
+    "Memory of the {gpu}: small and fast, or large and slow", "{gpu} 的存储：小而快，大而慢"
+)
 _FINDING = Text(
     "HBM holds {larger} times what all shared memory does; its bandwidth is {slower} times lower.",
     "HBM 的容量是全部共享内存的 {larger} 倍，每秒能搬的数据却只有它的 1/{slower}。",

@@ -17,7 +17,9 @@ from .canvas import axes, bare, headline, sheet, source
 WRAP = 16  # cells of a 1-D tensor in one line of the picture
 MOST_ROWS, MOST_COLS = 16, 20
 
-_TITLE = Text("Program {pid} of {grid}: its block of pointers", "第 {pid} 个程序（网格 {grid}）的指针块")
+_TITLE = Text(
+    "Program {pid} of {grid}: its block of pointers", "第 {pid} 个程序（网格 {grid}）的指针块"
+)
 _FINDING = Text(
     "{lanes} lanes, {live} of them inside the tensor; the mask switches off {dead}.",
     "{lanes} 个 lane，{live} 个落在张量里；掩码关掉 {dead} 个。",
@@ -125,12 +127,16 @@ def _check(dims: tuple[int, ...], block: tuple[int, ...], pid: tuple[int, ...]) 
         return ArgumentError(name, expected=expected, got=str(got))
 
     if len(dims) not in (1, 2) or not len(dims) == len(block) == len(pid):
-        raise wrong("block", Text("one size per axis, one or two axes", "每个轴一个数，一轴或两轴"), block)
+        raise wrong(
+            "block", Text("one size per axis, one or two axes", "每个轴一个数，一轴或两轴"), block
+        )
     if min(*dims, *block) < 1:
         raise wrong("shape", Text("sizes of 1 or more", "不小于 1 的大小"), (dims, block))
     grid = tuple(-(-n // b) for n, b in zip(dims, block, strict=True))
     if not all(0 <= p < g for p, g in zip(pid, grid, strict=True)):
-        raise wrong("program", Text(f"an index inside the grid {grid}", f"网格 {grid} 之内的编号"), pid)
+        raise wrong(
+            "program", Text(f"an index inside the grid {grid}", f"网格 {grid} 之内的编号"), pid
+        )
     reach = [max(n, (p + 1) * b) for n, p, b in zip(dims, pid, block, strict=True)]
     small = reach[0] <= WRAP * MOST_ROWS if len(dims) == 1 else (
         reach[0] <= MOST_ROWS and reach[1] <= MOST_COLS)  # fmt: skip
@@ -147,7 +153,9 @@ def _cell(index: tuple[int, ...]) -> tuple[int, int]:
     return divmod(index[0], WRAP) if len(index) == 1 else (index[0], index[1])
 
 
-def _cells(dims: tuple[int, ...], block: tuple[int, ...], pid: tuple[int, ...]) -> list[tuple[int, int]]:
+def _cells(
+    dims: tuple[int, ...], block: tuple[int, ...], pid: tuple[int, ...]
+) -> list[tuple[int, int]]:
     reach = [max(n, (p + 1) * b) for n, p, b in zip(dims, pid, block, strict=True)]
     if len(reach) == 1:
         return [_cell((i,)) for i in range(reach[0])]

@@ -103,6 +103,7 @@ def _ceilings(ax: Axes, line: io_model.Roofline, low: float, high: float, theme:
     ax.set_ylabel(say(_Y))
     ax.set_yticks([t for t in (1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16)
                    if bottom <= t <= line.peak * 2.4])  # fmt: skip
+    ax.set_xticks([t for t in (10.0**e for e in range(-3, 7)) if low <= t <= high])
     ax.yaxis.set_major_formatter(lambda value, _: rate(value, ""))
     ax.xaxis.set_major_formatter(lambda value, _: plain(value))
 

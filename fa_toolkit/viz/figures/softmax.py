@@ -97,4 +97,6 @@ def _state(page: Sheet, left: float, steps: Run, frame: Frame, theme: Theme) -> 
     page.text(left, 0.72 / height, line, color=stat, weight="bold")
     repaired = frame.factor is not None
     note = say(_FACTOR, factor=plain(frame.factor or 0, 4)) if repaired else say(_FIRST)
-    page.text(left, 0.47 / height, note, fontsize=10, color=stat if repaired else colour("soft", theme))
+    page.text(
+        left, 0.47 / height, note, fontsize=10, color=stat if repaired else colour("soft", theme)
+    )

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 MOST_TILES, MOST_CELLS = 12, 16
 
-_TITLE = Text("Flash Attention, tile by tile   step {n} of {total}", "Flash Attention，逐块来   第 {n} 步，共 {total} 步")
+_TITLE = Text(
+    "Flash Attention, tile by tile   step {n} of {total}",
+    "Flash Attention，逐块来   第 {n} 步，共 {total} 步",
+)
 _CORRECT = Text(
     "A larger score arrived in row {row}: what was gathered before is multiplied by {factor}.",
     "第 {row} 行来了更大的分数：先前累积的一切都乘以 {factor}。",
@@ -44,7 +47,8 @@ _SOURCE = Text(
 _NEVER = Text("{n} × {k} scores: never stored", "{n} × {k} 个分数：从不写出")
 _CHIP = Text("On chip", "芯片上")
 _NO_VALUES = Text(
-    "trace with keep_values=True\nto see the numbers", "用 keep_values=True 记录轨迹，\n就能看到数值"
+    "trace with keep_values=True\nto see the numbers",
+    "用 keep_values=True 记录轨迹，\n就能看到数值",
 )
 
 
@@ -121,7 +125,9 @@ def _filled(text: Text, **fields: object) -> Text:
     return Text(*(part.format(**fields) for part in text))
 
 
-def _box(ax: Axes, x: float, y: float, w: float, h: float, name: str, theme: Theme, on: bool) -> None:
+def _box(
+    ax: Axes, x: float, y: float, w: float, h: float, name: str, theme: Theme, on: bool
+) -> None:
     ink = colour(name, theme)
     pad_x, pad_y = min(0.06, 0.06 * w), min(0.06, 0.06 * h)
     ax.add_patch(Rectangle((x + pad_x, y + pad_y), w - 2 * pad_x, h - 2 * pad_y,
@@ -152,7 +158,7 @@ def _strips(
             _tile(ax, i, j, trace, now, row, col, theme)
     for name, x, y in (("Q", -gap - thick / 2, -gap * 0.6), ("O", width + gap + thick / 2, -gap * 0.6),
                        ("K", 0.06, -gap - thick * 1.15), ("V", 0.06, height + gap + thick * 2.1)):  # fmt: skip
-        side = {"ha": "center"} if name in "QO" else {"ha": "left"}
+        side: Any = {"ha": "center"} if name in "QO" else {"ha": "left"}
         ax.text(x, y, name, color=colour(name, theme), weight="bold", va="bottom", **side)
     ax.text(width, height + gap + thick * 2.1, say(_NEVER, n=trace.problem.len_q,
             k=trace.problem.len_k), ha="right", va="bottom", fontsize=9.5,
@@ -244,7 +250,7 @@ def _formula(ax: Axes, now: Moment, theme: Theme) -> None:
             "l": (f"{a} · {plain(l_old)} + {plain(added)} = {plain(l)}", "l"),
             "acc": (f"{a} · acc + p · v", "acc"),
         }
-    mono = {"family": ["DejaVu Sans Mono"], "fontsize": 10, "va": "center"}
+    mono: Any = {"family": ["DejaVu Sans Mono"], "fontsize": 10, "va": "center"}
     if lines:
         name = say(Text("row {n}", "第 {n} 行"), n=now.rows[0] + row) if now.cols else ""
         ax.text(3, 55.5, name, fontsize=10, va="center", color=colour("soft", theme))

@@ -82,6 +82,6 @@ def _moments(events: list[Event]) -> list[Moment]:
             before = {name: chip[name] for name in ("m", "l") if name in chip}
         elif event.kind == "store" and event.tensor == "lse":
             stored.append(event.box[0])
-            kept = {name: chip[name] for name in ("q", "acc", "m", "l") if name in chip}
+            kept = {n: tile for n, tile in chip.items() if n in ("q", "acc", "m", "l")}
             out.append(Moment(event.box[0], None, frozenset(visited), tuple(stored), moved, kept))
     return out

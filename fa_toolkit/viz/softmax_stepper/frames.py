@@ -115,20 +115,20 @@ def run(x: Sequence[float], blocks: Sequence[int]) -> Run:
             subtract=(now.subtract or 0.0) + added,
             no_max=float(no_max),
         )
+    assert now.m is not None and now.l is not None
     online = (row - now.m).exp() / now.l
     whole = safe_softmax(row)
     step("done", terms=online.tolist())
     gap = float((online - whole).abs().max())
-    first = {
+    by_rule = {
         "multiply": float(online[0]),
         "subtract": float(subtracting_softmax(row, list(blocks))[0]),
         "no_max": float(naive_softmax(row.float())[0]),
     }
-    return Run(row.tolist(), list(blocks), frames, whole.tolist(), gap, first)
+    return Run(row.tolist(), list(blocks), frames, whole.tolist(), gap, by_rule)
 
 
 def _terms(row: torch.Tensor, stop: int, m: float | None) -> list[float | None]:
     """e^(x - m) of the columns before `stop`, None after."""
     seen = [] if m is None else (row[:stop] - m).exp().tolist()
     return [*seen, *[None] * (len(row) - len(seen))]
-

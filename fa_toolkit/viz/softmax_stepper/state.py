@@ -32,7 +32,7 @@ class StepperState(traitlets.HasTraits):
     prediction = traitlets.Float(None, allow_none=True, read_only=True)
     payload = traitlets.Dict().tag(sync=True)
     labels = traitlets.Dict().tag(sync=True)
-    presets = traitlets.List().tag(sync=True)
+    presets: Any = traitlets.List().tag(sync=True)
 
     def __init__(
         self,

@@ -27,9 +27,7 @@ def _rows(run: Run) -> list[tuple[str, str, str, str, str]]:
         rules = {name: text for name, text, _ in formula(run, frame)}
         shown = rules["factor"] if frame.kind == "correct" else ""
         m, total = (re.findall(r"\*(.*?)\*", rules[name]) for name in ("m", "l"))
-        rows.append(
-            (str(number), caption(run, frame), "".join(m[-1:]), shown, "".join(total[-1:]))
-        )
+        rows.append((str(number), caption(run, frame), "".join(m[-1:]), shown, "".join(total[-1:])))
     return rows
 
 

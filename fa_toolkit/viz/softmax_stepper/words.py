@@ -48,9 +48,7 @@ UI: dict[str, Text] = {
     ),
     "inverse": Text("The other way round: the terms shrink.", "反了：各项要变小。"),
     "unchanged": Text("1 would leave the sum as it was.", "乘 1 等于没改。"),
-    "other": Text(
-        "e^(x − old m) becomes e^(x − new m).", "e^(x − 旧 m) 要变成 e^(x − 新 m)。"
-    ),
+    "other": Text("e^(x − old m) becomes e^(x − new m).", "e^(x − 旧 m) 要变成 e^(x − 新 m)。"),
     "offline": Text(
         "A new row needs the running kernel; this page shows the saved one.",
         "换一行数需要运行中的内核；这里显示的是保存下来的那一行。",

@@ -67,7 +67,9 @@ export function softmaxPicture(box, run, words, width) {
   add(svg("line", { x1: 0, x2: at.end, y1: LOW.to, y2: LOW.to, class: "fa-axis" }));
   for (const stop of run.stops.slice(0, -1)) {
     const x = stop * at.slot;
-    add(svg("line", { x1: x, x2: x, y1: 24, y2: LOW.to, class: "fa-boundary" }));
+    for (const [y1, y2] of [[24, TOP.to], [LOW.from - 12, LOW.to]]) {
+      add(svg("line", { x1: x, x2: x, y1, y2, class: "fa-boundary" }));
+    }
   }
   const names = run.stops.map((stop, block) => {
     const start = block ? run.stops[block - 1] : 0;
