@@ -133,7 +133,9 @@ def figure_html(figure: Any) -> str:
     from ..viz.palette import css_variables, themed
 
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    figure.savefig(
+        buffer, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None}
+    )
     svg = buffer.getvalue()
     style = css_variables(".fa-figure") + ".fa-figure svg { max-width: 100%; height: auto; }"
     return f'<div class="fa-figure"><style>{style}</style>{themed(svg[svg.index("<svg") :])}</div>'
