@@ -16,7 +16,7 @@ from .runtime import Mode, mode, require
 
 if TYPE_CHECKING:
     from .flash_forward import flash_forward, flash_forward_kernel, online_softmax_step
-    from .launching import launch
+    from .launching import device, launch
     from .matmul import matmul, matmul_kernel
     from .recording import Access, KernelTrace, Recording, record, trace_flash_forward
     from .row_softmax import online_row_softmax_kernel, row_softmax, row_softmax_kernel
@@ -26,6 +26,7 @@ _HOMES = {
     "Access": "recording",
     "KernelTrace": "recording",
     "Recording": "recording",
+    "device": "launching",
     "flash_forward": "flash_forward",
     "flash_forward_kernel": "flash_forward",
     "launch": "launching",
@@ -47,6 +48,7 @@ __all__ = [
     "KernelTrace",
     "Mode",
     "Recording",
+    "device",
     "flash_forward",
     "flash_forward_kernel",
     "launch",

@@ -18,6 +18,11 @@ def on_device_of(tensor: torch.Tensor) -> AbstractContextManager[Any]:
     return torch.cuda.device(tensor.device) if tensor.is_cuda else nullcontext()
 
 
+def device() -> torch.device:
+    """Where kernels of this process find their tensors: the current GPU, or the CPU."""
+    return torch.device("cuda" if runtime.require() == "gpu" else "cpu")
+
+
 def require_kernels(*tensors: torch.Tensor) -> None:
     """Refuse tensors that no kernel of this process can reach.
 

@@ -70,6 +70,18 @@ class Recording:
         """Bytes sent to memory."""
         return sum(a.bytes for a in self.accesses if a.kind != "load")
 
+    @property
+    def by_argument(self) -> dict[str, tuple[int, int]]:
+        """(bytes requested, bytes sent) for each argument, e.g. {"x_ptr": (400, 0)}."""
+        moved: dict[str, tuple[int, int]] = {}
+        for a in self.accesses:
+            read, written = moved.get(a.argument, (0, 0))
+            moved[a.argument] = (
+                read + a.bytes * (a.kind != "store"),
+                written + a.bytes * (a.kind != "load"),
+            )
+        return moved
+
 
 def _box(tensor: Any, elements: np.ndarray) -> tuple[Range, ...]:
     """The range of indices along each axis that element offsets of a tensor stand for."""
