@@ -170,10 +170,10 @@ function written({ question, verdict, labels }) {
 function arranged({ question, verdict, labels }) {
   const { picked: mine, right, why: reason } = verdict.details;
   const known = new Map(question.options.map((option) => [option.key, option.html]));
-  const follows = (key, at) => at === 0 ? key === right[0] : right[right.indexOf(key) - 1] === mine[at - 1];
+  const follows = (key, at) => right[right.indexOf(key) - 1] === mine[at - 1];
   const list = (keys, marked) => h("ol", { class: "fq-order fq-still" }, keys.map((key, at) =>
     h("li", {}, h("span", { class: "fq-place" }, String(at + 1)), h("span", { class: "fq-grow", html: known.get(key) }),
-      marked ? mark(follows(key, at) ? "ok" : "x") : null)));
+      marked && at ? mark(follows(key, at) ? "ok" : "x") : null)));
   if (verdict.outcome === "right") return [list(mine, true)];
   return [h("div", { class: "fq-two" },
     h("div", {}, h("h4", {}, labels.yours), list(mine, true)),
@@ -344,7 +344,7 @@ function render({ model, el }) {
       head(view), dots(view),
       h("article", { class: "fq-card" },
         h("div", { class: "fq-meta" }, question.meta.map((text) => h("span", {}, text))),
-        h("h3", { class: "fq-prompt", tabindex: -1, html: question.prompt }),
+        h("div", { class: "fq-prompt", role: "heading", "aria-level": 3, tabindex: -1, html: question.prompt }),
         view.verdict ? judged(view) : asking(view)),
       h("footer", { class: "fq-steps" }, step(view, view.position - 1, `← ${labels.previous}`),
         view.verdict?.last ? h("span", { class: "fq-soft" }, labels.done) : null,

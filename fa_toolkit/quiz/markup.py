@@ -1,10 +1,15 @@
-"""Texts of the bank as safe HTML: escaped first, then `code` and **bold**. Nothing else is markup."""
+"""Texts of the bank as safe HTML: escaped first, then code, `code` and **bold**. Nothing else.
+
+Lines of code stand between ``` fences, a sentence's code between single backticks.
+"""
 
 from __future__ import annotations
 
 import html
 import re
+import textwrap
 
+_FENCE = re.compile(r"\s*```[a-z]*[ \t]*\n(.*?)\n?[ \t]*```[ \t]*\n?", re.DOTALL)
 _CODE = re.compile(r"`([^`]+)`")
 _BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
 
@@ -17,6 +22,16 @@ def to_html(text: str) -> str:
         '<code>exp</code> of &lt;b&gt; is <strong>not</strong> it'
     """
     parts = []
+    for at, part in enumerate(_FENCE.split(text)):
+        if at % 2:
+            parts.append(f"<pre><code>{html.escape(textwrap.dedent(part))}</code></pre>")
+        else:
+            parts.append(_prose(part.strip() if "```" in text else part))
+    return "".join(parts)
+
+
+def _prose(text: str) -> str:
+    parts = []
     for at, part in enumerate(_CODE.split(html.escape(text, quote=True))):
         if at % 2:
             parts.append(f"<code>{part}</code>")
@@ -26,5 +41,16 @@ def to_html(text: str) -> str:
 
 
 def to_plain(text: str) -> str:
-    """One text without its markup, for a terminal."""
-    return _BOLD.sub(r"\1", text).replace("`", "")
+    """One text without its markup, for a terminal; lines of code are indented.
+
+    Example:
+        >>> to_plain("Which is wrong?\\n```python\\na = `1`\\n```\\nOne **is**.")
+        'Which is wrong?\\n    a = `1`\\nOne is.'
+    """
+    parts = []
+    for at, part in enumerate(_FENCE.split(text)):
+        if at % 2:
+            parts.append(f"\n{textwrap.indent(textwrap.dedent(part), '    ')}\n")
+        else:
+            parts.append(_BOLD.sub(r"\1", part).replace("`", ""))
+    return "".join(parts).strip()

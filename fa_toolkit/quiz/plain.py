@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import textwrap
 
 from ..language import Language, say, using
 from . import wording as w
@@ -18,7 +19,8 @@ def question_text(session: Session, position: int, lang: Language | None = None)
     question = session.questions[position]
     with using(lang):
         shown = question_view(question, lang, session)
-    lines = [f"{position + 1}. {to_plain(question.prompt[lang])}"]
+    lead = f"{position + 1}. "
+    lines = [textwrap.indent(to_plain(question.prompt[lang]), "   ").replace("   ", lead, 1)]
     lines += [f"   {line}" for line in _lines(shown)]
     return "\n".join(lines)
 
@@ -72,7 +74,7 @@ def quiz_html(session: Session) -> str:
         for question in session.questions:
             shown = question_view(question, session.lang, session)
             lines = "".join(f"<li>{html.escape(line)}</li>" for line in _lines(shown))
-            items.append(f"<li><p>{shown['prompt']}</p><ul>{lines}</ul></li>")
+            items.append(f"<li><div>{shown['prompt']}</div><ul>{lines}</ul></li>")
     tag = "zh-CN" if session.lang == "zh" else "en"
     return f'<div lang="{tag}"><p>{to_html(head)}</p><ol>{"".join(items)}</ol></div>'
 

@@ -33,7 +33,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     folder = tmp_path_factory.mktemp("学习 notebooks")
     bank = str(write_bank(tmp_path_factory.mktemp("bank")))
     for lang in ("en", "zh"):
-        notebook = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "p"}})
+        notebook = nbformat.v4.new_notebook(
+            metadata={"kernelspec": {"name": "python3", "display_name": "p"}}
+        )
         notebook.cells = [nbformat.v4.new_code_cell(CELL.format(bank=bank, lang=lang).strip())]
         nbformat.write(notebook, folder / f"quiz_{lang}.ipynb")
     nbformat.write(nbformat.v4.new_notebook(), folder / "04_flash_attention_in_tiles.ipynb")
@@ -136,7 +138,9 @@ def test_every_kind_can_be_answered_in_chinese(lab: Lab) -> None:
         assert page.evaluate(overflow)
         go(page, 2)
         file.click()
-        page.wait_for_function("window.jupyterapp.shell.currentWidget.context.path.startsWith('04_')")
+        page.wait_for_function(
+            "window.jupyterapp.shell.currentWidget.context.path.startsWith('04_')"
+        )
         assert_clean(notebook)
 
 

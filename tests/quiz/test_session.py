@@ -178,3 +178,12 @@ def test_markup_of_the_bank_is_escaped(bank: Bank) -> None:
     session.go(2)
     session.answer("1<2")
     assert "1<2" not in json.dumps(view(session)["verdict"])
+
+
+def test_lines_of_code_keep_their_shape() -> None:
+    from fa_toolkit.quiz.markup import to_html
+
+    text = "Wrong?\n```python\nfor n in range(8):\n    a < b\n```\nSay **which**."
+    assert to_html(text) == (
+        "Wrong?<pre><code>for n in range(8):\n    a &lt; b</code></pre>Say <strong>which</strong>."
+    )
