@@ -185,7 +185,9 @@ def data_folder() -> Iterable[Finding]:
     from ..progress.files import location
 
     remedy = Text("name another folder: FA_DATA_DIR=<folder>", "换一个文件夹：FA_DATA_DIR=<文件夹>")
-    yield _writable("data", Text("progress is kept in", "学习进度存放在"), location().parent, remedy)
+    yield _writable(
+        "data", Text("progress is kept in", "学习进度存放在"), location().parent, remedy
+    )
 
 
 def study() -> Iterable[Finding]:
