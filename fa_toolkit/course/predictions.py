@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 from ..errors import ArgumentError
 from ..language import Text, say
 from ..quiz.numbers import read_number, show
-from .cards import Card, note
+from .cards import Card
 
 _CLOSE = 0.05  # relative: as near as a guess need come
 
@@ -62,4 +63,4 @@ def prediction_card(guess: object, value: Any, unit: str = "") -> Card:
         expected = Text("a number", "一个数")
         raise ArgumentError("value", expected=expected, got=repr(value)[:60]) from error
     text = sentence(guess, true, unit)
-    return Card(note(text), text)
+    return Card(f"<p>{escape(text)}</p>", text)

@@ -263,9 +263,11 @@ function render({ model, el }) {
     },
   });
 
+  const alone = (view) => view.dots.length === 1;
+
   const head = (view) => h("header", { class: "fq-head" },
     h("span", { class: "fq-title", html: "" }, view.title),
-    h("span", { class: "fq-soft fq-nums" }, [view.progress, view.mean].filter(Boolean).join(" · ")),
+    h("span", { class: "fq-soft fq-nums" }, alone(view) ? "" : [view.progress, view.mean].filter(Boolean).join(" · ")),
     h("button", { type: "button", class: "fq-link", lang: view.lang === "zh" ? "en" : "zh-CN", onclick: () => send({ do: "speak" }, ".fq-link") },
       view.labels.other_language));
 
@@ -340,15 +342,15 @@ function render({ model, el }) {
     if (!view.question) return;
     root.lang = view.lang === "zh" ? "zh-CN" : "en";
     const { question, labels } = view;
-    root.replaceChildren(
-      head(view), dots(view),
+    root.replaceChildren(...[
+      head(view), alone(view) ? null : dots(view),
       h("article", { class: "fq-card" },
         h("div", { class: "fq-meta" }, question.meta.map((text) => h("span", {}, text))),
         h("div", { class: "fq-prompt", role: "heading", "aria-level": 3, tabindex: -1, html: question.prompt }),
         view.verdict ? judged(view) : asking(view)),
-      h("footer", { class: "fq-steps" }, step(view, view.position - 1, `← ${labels.previous}`),
+      alone(view) ? null : h("footer", { class: "fq-steps" }, step(view, view.position - 1, `← ${labels.previous}`),
         view.verdict?.last ? h("span", { class: "fq-soft" }, labels.done) : null,
-        step(view, view.position + 1, `${labels.next} →`, view.verdict && view.position + 1 < view.dots.length)));
+        step(view, view.position + 1, `${labels.next} →`, view.verdict && view.position + 1 < view.dots.length))].filter(Boolean));
     const target = focus && [...root.querySelectorAll(focus)].find((node) => node.textContent);
     if (target) target.focus({ preventScroll: true });
     focus = "";
