@@ -79,7 +79,9 @@ def check(language: str) -> Language:
         "lang",
         expected=Text('"en" or "zh"', "“en” 或 “zh”"),
         got=repr(language),
-        hint=Text('lang="en" for English, lang="zh" for Chinese', 'lang="zh" 为中文，lang="en" 为英文'),
+        hint=Text(
+            'lang="en" for English, lang="zh" for Chinese', 'lang="zh" 为中文，lang="en" 为英文'
+        ),
     )
 
 

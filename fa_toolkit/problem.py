@@ -25,7 +25,9 @@ def _whole(name: str, value: object, least: int, most: int | None = None) -> Non
     top = "" if most is None else f"..{most}"
     raise ArgumentError(
         name,
-        expected=Text(f"a whole number {least}{top or ' or more'}", f"整数 {least}{top or ' 或更大'}"),
+        expected=Text(
+            f"a whole number {least}{top or ' or more'}", f"整数 {least}{top or ' 或更大'}"
+        ),
         got=repr(value),
     )
 

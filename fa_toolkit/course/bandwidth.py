@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from functools import partial
 from html import escape
 from typing import Any
 
@@ -35,11 +34,13 @@ def copy_rate(size: int, device: str = "cpu") -> float:
 
     source = torch.ones(size, dtype=torch.uint8, device=device)
     target = torch.empty_like(source)
-    if device == "cpu":
-        there, here = target.numpy(), source.numpy()
-        copy = partial(np.copyto, there, here)
-    else:
-        copy = partial(target.copy_, source)
+    there, here = (target.numpy(), source.numpy()) if device == "cpu" else (None, None)
+
+    def copy() -> None:
+        if there is None or here is None:
+            target.copy_(source)
+        else:
+            np.copyto(there, here)
 
     def once(times: int) -> float:
         start = time.perf_counter()
