@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def _run(cell: str, file: Path) -> dict[str, Any]:
     from fa_toolkit.exercises.triton_names import tl, triton
 
     file.write_text(cell)
-    names: dict[str, Any] = {"torch": torch, "tl": tl, "triton": triton, "__name__": file.stem}
+    names: dict[str, Any] = {"torch": torch, "math": math, "tl": tl, "triton": triton}
     exec(compile(cell, str(file), "exec"), names)
     return names
 
