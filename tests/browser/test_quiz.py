@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
-
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "quiz")]
-
 from lab import Lab, Notebook, chromium
-from small_bank import write_bank
 
 pytestmark = [
     pytest.mark.browser,
@@ -31,7 +26,7 @@ fa.quiz.widget.quiz(3, lang={lang!r}, bank=bank, record=kept.record, restore=lam
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     folder = tmp_path_factory.mktemp("学习 notebooks")
-    bank = str(write_bank(tmp_path_factory.mktemp("bank")))
+    bank = str(Path(__file__).parents[1] / "quiz" / "small_bank.yaml")
     for lang in ("en", "zh"):
         notebook = nbformat.v4.new_notebook(
             metadata={"kernelspec": {"name": "python3", "display_name": "p"}}
