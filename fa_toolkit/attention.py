@@ -13,7 +13,6 @@ from typing import Any, Literal, NamedTuple, get_args, overload
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from .errors import ArgumentError, BackendUnavailable, DeviceError, DtypeError
 from .language import Text
@@ -148,15 +147,47 @@ class _Attention(torch.autograd.Function):
         return o, lse
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, do: Tensor | None, dlse: Tensor | None) -> tuple[Any, ...]:
         q, k, v, o, lse, sink = ctx.saved_tensors
         if do is None and dlse is None:
             return (None,) * 6
-        do = torch.zeros_like(o) if do is None else do
-        grads = ctx.backend.backward(ctx.call, q, k, v, o, lse, do, dlse, sink=sink)
+        with torch.no_grad():
+            filled = torch.zeros_like(o) if do is None else do
+            grads = ctx.backend.backward(ctx.call, q, k, v, o, lse, filled, dlse, sink=sink)
+        if torch.is_grad_enabled():  # create_graph=True
+            sources = [x for x in (q, k, v, sink, do, dlse) if x is not None]
+            grads = _no_second_derivative(sources, grads)
         wanted = zip(grads, ctx.needs_input_grad, strict=False)
         return (*(grad if needed else None for grad, needed in wanted), None, None)
+
+
+class _NoSecondDerivative(torch.autograd.Function):
+    """Passes a gradient through; whoever differentiates it again is told that it cannot be."""
+
+    @staticmethod
+    def forward(ctx: Any, grad: Tensor, *sources: Tensor) -> Tensor:
+        return grad.view_as(grad)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        raise BackendUnavailable(
+            "flash_attention",
+            expected=Text("gradients of first order", "一阶梯度"),
+            got=Text("a gradient of its gradient", "对梯度再求梯度"),
+            hint=Text(
+                "reference.attention, which autograd can differentiate twice",
+                "reference.attention，autograd 可以对它求二阶导",
+            ),
+        )
+
+
+def _no_second_derivative(sources: list[Tensor], grads: Gradients) -> Gradients:
+    def guard(grad: Tensor) -> Tensor:
+        guarded: Tensor = _NoSecondDerivative.apply(grad, *sources)  # type: ignore[no-untyped-call]
+        return guarded
+
+    dq, dk, dv, dsink = grads
+    return guard(dq), guard(dk), guard(dv), None if dsink is None else guard(dsink)
 
 
 def _choose(impl: str, q: Tensor) -> Implementation:

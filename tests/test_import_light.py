@@ -92,7 +92,7 @@ def test_the_time_would_notice() -> None:
 
 def test_the_environment_is_left_alone() -> None:
     assert probe("import fa_toolkit")["environ"] is True
-    assert probe("import fa_toolkit, os; os.environ['TRITON_INTERPRET'] = '1'")["environ"] is False
+    assert probe("import fa_toolkit, os; os.environ['FA_LANG_'] = '1'")["environ"] is False
 
 
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:

@@ -36,7 +36,7 @@ class LaunchPlan:
     block_dv: int
 
     def shared(self, itemsize: int, device: Device) -> int:
-        """Upper bound of the shared memory in bytes: Q, K and V once per buffer, and P.
+        """Upper bound of the shared memory in bytes: Q, K and V once per buffer, P, row sums.
 
         Hopper and later keep a buffer per stage, Ampere one less; before that products are done
         without tensor cores, on float32 operands and one buffer.
@@ -46,7 +46,8 @@ class LaunchPlan:
         q = self.tile.block_m * self.block_d
         kv = self.tile.block_n * (self.block_d + self.block_dv)
         p = self.tile.block_m * self.tile.block_n  # where the scores change their layout
-        return itemsize * (q + buffers * kv + p)
+        row_sums = 4 * self.num_warps * self.tile.block_m  # where warps add up a row
+        return itemsize * (q + buffers * kv + p) + row_sums
 
 
 INTERPRETER = Device((0, 0), 2**62)

@@ -6,6 +6,7 @@ No backward, window, soft cap or sink yet; `fa_toolkit.flash_attention` is the p
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 import triton
@@ -148,7 +149,7 @@ def flash_forward_kernel(
 def problem_of(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> AttentionProblem:
     """The sizes of a call whose tensors were already validated."""
     (b, hq, nq, d), (hkv, nk, dv) = q.shape, v.shape[1:]
-    dtype = str(q.dtype).removeprefix("torch.")
+    dtype: Any = str(q.dtype).removeprefix("torch.")
     return AttentionProblem(b, hq, hkv, nq, nk, d, dv, dtype, causal)
 
 

@@ -9,8 +9,8 @@ import linecache
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from types import CodeType
+from dataclasses import dataclass
+from types import CodeType, FrameType
 from typing import Any, Literal
 
 import numpy as np
@@ -107,7 +107,8 @@ def _place(kernel: CodeType) -> tuple[str, int]:
     """(step, line) of the kernel code now running: the innermost labelled function wins."""
     from .interpreter import is_hidden
 
-    frame, line = sys._getframe(1), 0
+    frame: FrameType | None = sys._getframe(1)
+    line = 0
     while frame is not None:
         code = frame.f_code
         if not is_hidden(code.co_filename) and code.co_filename != __file__:
@@ -115,7 +116,7 @@ def _place(kernel: CodeType) -> tuple[str, int]:
             step = _label(code, frame.f_lineno)
             if step or code is kernel:
                 return step, line
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return "", line
 
 
@@ -136,7 +137,7 @@ def record(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Recording:
             got=Text("kernels compiled for a GPU", "为 GPU 编译的内核"),
             hint=Text("restart with TRITON_INTERPRET=1", "设置 TRITON_INTERPRET=1 后重启"),
         )
-    from .interpreter import observed
+    from .interpreter_memory import observed
 
     accesses: list[Access] = []
 
@@ -202,5 +203,8 @@ def _event(problem: AttentionProblem, tile: TileShape, access: Access) -> Event:
     rows = access.box[2]
     cols = access.box[3] if len(access.box) > 3 else (0, 1)
     head = (b, h // problem.group if tensor in "KV" else h)
-    event = Event("forward", Step(access.step), "load", (b, h, pid_m), tensor, (rows, cols), head)
-    return replace(event, kind=access.kind, bytes=access.bytes)
+    kind: Any = access.kind  # this kernel has no atomics
+    program = (b, h, pid_m)
+    return Event(
+        "forward", Step(access.step), kind, program, tensor, (rows, cols), head, access.bytes
+    )

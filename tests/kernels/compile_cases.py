@@ -104,12 +104,20 @@ def compile_case(name: str) -> dict[str, Any]:
     v = torch.empty(1, 2, length, int(dv or d), dtype=dtype)
     device = Device(divmod(capability, 10), LIMITS[capability])
     NoDriver.capability = capability
-    flash.choose_launch = lambda problem, _, tile=None: plan_launch(problem, device, tile)
+    bounds: list[int] = []
+
+    def choose(problem: Any, _: Any, tile: Any = None) -> Any:
+        plan = plan_launch(problem, device, tile)
+        bounds.append(plan.shared(problem.itemsize, device))
+        return plan
+
+    flash.choose_launch = choose
     flash.flash_forward(q, k, v, causal=bool(found[5]))
     kernel = Warmup.compiled
     return {
         **resources(kernel.asm["cubin"]),
         "shared": kernel.metadata.shared,
+        "bound": bounds[0],
         "limit": LIMITS[capability],
         "wgmma": "wgmma.mma_async" in kernel.asm["ptx"],
         "mma": "mma.sync" in kernel.asm["ptx"],

@@ -9,7 +9,13 @@ import tempfile
 import pytest
 import torch
 from forward_cases import CASES, TALL, Case, check
-from oracles import assert_no_worse_than_peer, assert_within_budget, make_qkv, plain_attention, truth
+from oracles import (
+    assert_no_worse_than_peer,
+    assert_within_budget,
+    make_qkv,
+    plain_attention,
+    truth,
+)
 
 import fa_toolkit.kernels as kernels
 from fa_toolkit.errors import ArgumentError, DtypeError

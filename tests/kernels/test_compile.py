@@ -1,0 +1,84 @@
+"""The forward kernel compiles for GPUs that are not here: it fits, and standard cases do not spill.
+
+The interpreter accepts code that the compiler rejects, so this is the only proof without a GPU.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+STANDARD = (
+    "sm80-fp16-D64-causal",
+    "sm80-fp16-D128-causal",
+    "sm90-fp16-D64-causal",
+    "sm90-fp16-D128-causal",
+    "sm100-fp16-D128-causal",
+)
+DEFAULT = (*STANDARD, "sm75-fp32-D256", "sm89-fp16-D256")
+MORE = (
+    "sm75-fp16-D64-causal",
+    "sm80-fp32-D64",
+    "sm89-fp16-D128-causal",
+    "sm90-bf16-D24:40-causal-N1",
+    "sm90-bf16-D256-causal",
+)
+
+
+def _compile(names: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    script = Path(__file__).with_name("compile_cases.py")
+    root = str(Path(__file__).parents[2])
+    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH", ""))))
+    done = subprocess.run(
+        [sys.executable, str(script), *names],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": path},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.fixture(scope="module")
+def default() -> dict[str, dict[str, Any]]:
+    pytest.importorskip("triton")
+    return _compile(DEFAULT)
+
+
+@pytest.fixture(scope="module")
+def more() -> dict[str, dict[str, Any]]:
+    pytest.importorskip("triton")
+    return _compile(MORE)
+
+
+def _fits(found: dict[str, Any]) -> None:
+    assert 0 < found["shared"] <= found["bound"] <= found["limit"]
+    assert found["registers"] <= 255
+
+
+@pytest.mark.parametrize("name", DEFAULT)
+def test_compiles_and_fits(name: str, default: dict[str, dict[str, Any]]) -> None:
+    _fits(default[name])
+
+
+@pytest.mark.parametrize("name", STANDARD)
+def test_no_spills_and_tensor_cores(name: str, default: dict[str, dict[str, Any]]) -> None:
+    found = default[name]
+    assert found["spills"] == 0
+    instruction = {"sm80": "mma", "sm90": "wgmma", "sm10": "tcgen05"}[name[:4]]
+    assert found[instruction]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MORE)
+def test_compiles_and_fits_more(name: str, more: dict[str, dict[str, Any]]) -> None:
+    _fits(more[name])
+    if name.startswith("sm89-fp16"):
+        assert more[name]["spills"] == 0

@@ -1,0 +1,88 @@
+"""What the recorder writes down is what the tiled algorithm does and what the I/O model says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from oracles import SHAPES_THAT_HURT, case_id, make_qkv
+
+import fa_toolkit.kernels as kernels
+from fa_toolkit import io_model, tiled
+from fa_toolkit.problem import AttentionProblem, TileShape
+
+pytestmark = pytest.mark.skipif(
+    kernels.mode() != "interpreter", reason="only the interpreter can be watched"
+)
+SMALL = [problem for problem in SHAPES_THAT_HURT if problem.batch == 1]
+
+
+@pytest.mark.parametrize("tile", [TileShape(64, 32), TileShape(32, 64)], ids=["t64x32", "t32x64"])
+@pytest.mark.parametrize("problem", SMALL, ids=case_id)
+def test_the_kernel_moves_what_the_tiled_algorithm_moves(
+    problem: AttentionProblem, tile: TileShape
+) -> None:
+    q, k, v = make_qkv(problem, torch.float16, layout="padded")
+    trace = kernels.trace_flash_forward(q, k, v, causal=problem.causal, tile=tile)
+    expected = tiled.trace_flash_forward(q, k, v, causal=problem.causal, tile=tile)
+    assert trace.events == [e for e in expected.events if e.kind != "work"]
+    assert torch.allclose(trace.outputs["O"], expected.outputs["O"], atol=1e-2)
+
+
+@pytest.mark.parametrize("problem", SMALL, ids=case_id)
+def test_bytes_equal_the_io_model(problem: AttentionProblem) -> None:
+    problem = replace(problem, dtype="bfloat16")
+    tile = TileShape(32, 16)
+    q, k, v = make_qkv(problem)
+    trace = kernels.trace_flash_forward(q, k, v, causal=problem.causal, tile=tile)
+    model, ledger = io_model.flash_forward_traffic(problem, tile), tiled.Ledger.of(trace.events)
+    assert trace.problem == problem and trace.tile == tile
+    assert ledger.by_tensor == dict(model.by_tensor)
+    assert (ledger.reads, ledger.writes) == (model.reads, model.writes)
+    assert ledger.by_phase == dict(model.phases)
+
+
+def test_a_plain_kernel_is_recorded_with_lines_and_boxes() -> None:
+    x = torch.arange(10.0)
+    recording = kernels.record(kernels.vector_add, x, x.flip(0), block=8)
+    assert torch.equal(recording.result, torch.full((10,), 9.0))
+    assert (recording.bytes_read, recording.bytes_written) == (80, 40)
+    first, *_, last = recording.accesses
+    assert (first.kind, first.argument, first.program, first.box) == (
+        "load",
+        "x_ptr",
+        (0, 0, 0),
+        ((0, 8),),
+    )
+    assert (last.kind, last.argument, last.box, last.bytes) == ("store", "out_ptr", ((8, 10),), 8)
+    assert first.step == "" and first.line > 0
+
+
+def test_nothing_is_recorded_afterwards_or_after_an_error() -> None:
+    def fails() -> None:
+        kernels.vector_add(torch.ones(4), torch.ones(4))
+        raise KeyError("stop")
+
+    with pytest.raises(KeyError):
+        kernels.record(fails)
+    recording = kernels.record(kernels.vector_add, torch.ones(4), torch.ones(4))
+    kernels.vector_add(torch.ones(4), torch.ones(4))
+    assert len(recording.accesses) == 3
+
+
+def test_row_softmax_reads_a_short_row_once_and_a_long_one_twice() -> None:
+    x = torch.randn(3, 40)
+    size = x.numel() * x.element_size()
+    short = kernels.record(kernels.row_softmax, x)
+    long = kernels.record(kernels.row_softmax, x, block=16)
+    assert (short.bytes_read, short.bytes_written) == (size, size)
+    assert (long.bytes_read, long.bytes_written) == (2 * size, size)
+    assert torch.allclose(short.result, long.result)
+
+
+def test_matmul_rereads_by_tiles() -> None:
+    a, b = torch.randn(32, 48), torch.randn(48, 64)
+    recording = kernels.record(kernels.matmul, a, b, blocks=(16, 32, 16))
+    assert recording.bytes_read == 4 * (a.numel() * 64 // 32 + b.numel() * 32 // 16)
+    assert recording.bytes_written == 4 * 32 * 64
