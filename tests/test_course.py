@@ -229,6 +229,7 @@ def test_source_of_functions_classes_and_kernels(capsys: pytest.CaptureFixture[s
         course.show_source(kernels.vector_add_kernel)
         out = capsys.readouterr().out
         assert "@triton.jit" in out and "fa_toolkit/kernels/vector_add.py" in out
+        assert "# fmt" not in out and "# [BLOCK]" in out  # for readers, not for tools
     with pytest.raises(ArgumentError, match="show_source"):
         course.show_source(3)
     with pytest.raises(ArgumentError):

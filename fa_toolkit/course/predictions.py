@@ -25,7 +25,7 @@ _TEXTS = {
     ),
     "high": Text(
         "You said {guess}. It is {value}: your guess was {times} times too large.",
-        "你猜 {guess}，实际是 {value}，你猜的大了 {times} 倍。",
+        "你猜 {guess}，实际是 {value}，你猜的是它的 {times} 倍。",
     ),
     "other": Text("You said {guess}. It is {value}.", "你猜 {guess}，实际是 {value}。"),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from ..errors import ArgumentError
 from ..language import Text, say
 from .cards import Card
 
+#: Comments for tools, not for readers.
+_TOOLS = re.compile(r"  # (?:fmt: skip|noqa|type: ignore)[^\n]*")
 _LINE = Text("{file}, line {line}", "{file} 第 {line} 行")
 
 
@@ -31,7 +34,7 @@ def source_card(thing: Any) -> Card:
             got=repr(thing)[:80],
             hint="fa.course.show_source(fa.kernels.vector_add_kernel)",
         ) from None
-    code = inspect.cleandoc("\n" + "".join(lines)) + "\n"
+    code = _TOOLS.sub("", inspect.cleandoc("\n" + "".join(lines))) + "\n"
     name = getattr(plain, "__name__", type(plain).__name__)
     where = say(_LINE, file=_short(file), line=max(1, start))
     body = (

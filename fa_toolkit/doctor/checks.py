@@ -22,12 +22,12 @@ LEAST_MEMORY, LEAST_DISK = 1.5 * GB, 1.0 * GB
 _INSTALL = 'pip install "fa-toolkit[course]"'
 _AGAIN = Text("make env builds the tested versions", "make env 会装好测试过的版本")
 _MODES = {
-    "gpu": Text("kernels are compiled and run on {gpu}", "内核编译后在 {gpu} 上运行"),
+    "gpu": Text("kernels are compiled and run on {gpu}", "kernel 编译后在 {gpu} 上运行"),
     "interpreter": Text(
         "Triton's interpreter on the CPU: same results, small sizes only",
         "Triton 解释器，在 CPU 上运行：结果相同，只适合小尺寸",
     ),
-    "none": Text("kernels cannot run here: {reason}", "这里不能运行内核：{reason}"),
+    "none": Text("kernels cannot run here: {reason}", "这里不能运行 kernel：{reason}"),
 }
 
 
@@ -64,9 +64,9 @@ def versions() -> Iterable[Finding]:
         if wanted is None:
             seen = Text(
                 f"none for {platform.system()}: all but the kernels of 05 and 06 works",
-                f"没有 {platform.system()} 的安装包：除第 05、06 章的内核外都能用",
+                f"没有 {platform.system()} 的安装包：除第 05、06 章的 kernel 外都能用",
             )
-            remedy = Text("Linux or WSL2 for the kernels", "要写内核，请用 Linux 或 WSL2")
+            remedy = Text("Linux or WSL2 for the kernels", "要写 kernel，请用 Linux 或 WSL2")
             yield Finding(name, "warning", name, seen, remedy)
             continue
         found = version_of(wanted.name)
@@ -125,7 +125,7 @@ def widgets() -> Iterable[Finding]:
 
 def kernels(found: dict[str, Any]) -> Iterable[Finding]:
     """Where kernels run, and whether one that was run gave the right sum."""
-    subject = Text("a kernel, run and compared", "运行一个内核并核对结果")
+    subject = Text("a kernel, run and compared", "运行一个 kernel 并核对结果")
     error = found.get("error") or found.get("torch_error") or found.get("kernel_error")
     if error:
         seen = Text(f"failed: {error}", f"失败：{error}")

@@ -21,6 +21,22 @@ _CSS: dict[Status, str] = {
     "warning": "--jp-warn-color1, #b26a00",
     "fault": "--jp-error-color1, #c62828",
 }
+#: As the course's cards look; not theirs, since the doctor must work where little is installed.
+_STYLE = """
+.fa-doctor { box-sizing: border-box; max-width: 840px; margin: 2px 0; padding: 14px 20px;
+  border: 1px solid color-mix(in srgb, currentColor 17%, transparent); border-radius: 6px;
+  color: var(--jp-ui-font-color1, #1c2330); font: 14px/1.6 system-ui, "Noto Sans",
+  "Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei", sans-serif; }
+.fa-doctor p { margin: 0 0 8px; font-size: 16px; font-weight: 600; }
+.fa-doctor table { margin: 0; border-collapse: collapse; }
+.fa-doctor table tr:nth-child(n), .fa-doctor table tr:hover { background: none; }
+.fa-doctor table :is(td, th) { padding: 1px 16px 1px 0; border: 0; background: none;
+  font-size: 14px; font-weight: 400; line-height: 1.6; text-align: left; vertical-align: top;
+  white-space: normal; overflow-wrap: anywhere; }
+.fa-doctor table th { color: color-mix(in srgb, currentColor 66%, transparent);
+  white-space: nowrap; }
+.fa-doctor table td:first-child { padding-right: 8px; }
+"""
 _VERDICTS = {
     True: Text("The course can be worked here.", "这台机器可以学这门课。"),
     False: Text(
@@ -87,8 +103,8 @@ class Report:
     def _repr_html_(self) -> str:
         rows = "".join(_html_row(finding) for finding in self.findings)
         return (
-            f'<table style="text-align:left" role="table">{rows}</table>'
-            f"<p><strong>{html.escape(self.verdict)}</strong></p>"
+            f'<style>{_STYLE}</style><div class="fa-doctor"><p>{html.escape(self.verdict)}</p>'
+            f'<table role="table">{rows}</table></div>'
         )
 
 
@@ -100,9 +116,9 @@ def _lines(findings: Iterable[Finding]) -> Iterable[str]:
 
 
 def _html_row(finding: Finding) -> str:
-    cell = '<td style="text-align:left;vertical-align:top;{more}">{inside}</td>'
     remedy = f"<br>→ {html.escape(say(finding.remedy))}" if finding.remedy else ""
-    mark = cell.format(more=f"color:var({_CSS[finding.status]})", inside=MARKS[finding.status])
-    subject = cell.format(more="", inside=f"<strong>{html.escape(say(finding.subject))}</strong>")
-    seen = cell.format(more="", inside=html.escape(say(finding.seen)) + remedy)
-    return f"<tr>{mark}{subject}{seen}</tr>"
+    return (
+        f'<tr><td style="color: var({_CSS[finding.status]})">{MARKS[finding.status]}</td>'
+        f"<th>{html.escape(say(finding.subject))}</th>"
+        f"<td>{html.escape(say(finding.seen))}{remedy}</td></tr>"
+    )

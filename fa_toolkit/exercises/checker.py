@@ -209,7 +209,7 @@ def _cannot_start(exercise: Exercise, fn: Any) -> Text | str | None:
         if mode.name == "none":
             return Text(
                 f"This exercise runs a Triton kernel, and Triton cannot run here. {mode.reason}",
-                f"这道题要运行 Triton 内核，而这里无法运行 Triton。{mode.reason}",
+                f"这道题要运行 Triton kernel，而这里无法运行 Triton。{mode.reason}",
             )
     return None
 

@@ -2,7 +2,7 @@
 
 from .backward import flash_backward, trace_flash_backward
 from .call import Trace
-from .forward import flash_forward, trace_flash_forward
+from .forward import flash_forward, flash_forward_program, trace_flash_forward
 from .ledger import Ledger
 from .row_states import row_states
 from .standard import standard_forward, trace_standard_forward
@@ -19,6 +19,7 @@ __all__ = [
     "Trace",
     "flash_backward",
     "flash_forward",
+    "flash_forward_program",
     "merge_partials",
     "row_states",
     "standard_forward",

@@ -92,13 +92,13 @@ def trace_flash_forward(
 
 def _launches(call: Call) -> list[Launch]:
     def body(rows: Span, place: Place) -> Program:
-        return _forward_program(call, rows, place)
+        return flash_forward_program(call, rows, place)
 
     return [Launch("forward", tuple(row_tiles(call.problem, call.tile)), False, body)]
 
 
-def _forward_program(call: Call, rows: Span, place: Place) -> Program:
-    """One tile of queries against every tile of keys it can see."""
+def flash_forward_program(call: Call, rows: Span, place: Place) -> Program:
+    """One tile of queries against every tile of keys it can see; `row_tiles` starts one for each."""
     q = yield Load(Step.LOAD_Q, "Q", rows)  # [..., M, D]
     state = SoftmaxState.empty(
         q.shape[:-1],

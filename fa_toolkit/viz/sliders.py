@@ -23,6 +23,7 @@ def scrub(
     draw: Callable[..., Figure],
     *,
     labels: dict[str, Text | str] | None = None,
+    at: dict[str, Any] | None = None,
     lang: str | None = None,
     **controls: Any,
 ) -> widgets.VBox:
@@ -34,6 +35,7 @@ def scrub(
     Args:
         draw: called with one keyword per control; returns a figure of `viz` or of matplotlib.
         labels: names to show instead of the keywords.
+        at: keyword -> where a slider stands at first; the first value otherwise.
         controls: keyword -> (first, last[, step]), a list of choices, a bool, or an ipywidget.
 
     Raises:
@@ -48,7 +50,7 @@ def scrub(
     spoken = current() if lang is None else check(lang)
     with using(spoken):
         made = {
-            name: _control(name, spec, say((labels or {}).get(name, name)))
+            name: _control(name, spec, say((labels or {}).get(name, name)), (at or {}).get(name))
             for name, spec in controls.items()
         }
     picture = widgets.HTML(layout=widgets.Layout(width="100%"))
@@ -106,20 +108,28 @@ def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
-def _control(name: str, spec: Any, label: str) -> Any:
-    """An ipywidget for a short specification."""
+def _control(name: str, spec: Any, label: str, at: Any) -> Any:
+    """An ipywidget for a short specification, standing at `at` if that is not None."""
     named = {"description": label, "style": {"description_width": "initial"}}
     if isinstance(spec, widgets.Widget):
         return spec
     if isinstance(spec, bool):
         return widgets.Checkbox(value=spec, indent=False, **named)
     if isinstance(spec, list) and spec:
-        return widgets.SelectionSlider(options=spec, value=spec[0], **named)
+        if at is not None and at not in spec:
+            raise ArgumentError(
+                f"at[{name!r}]", expected=Text(f"one of {spec}", f" {spec} 之一"), got=repr(at)
+            )
+        return widgets.SelectionSlider(options=spec, value=spec[0] if at is None else at, **named)
     if _is_range(spec):
         first, last, *step = spec
+        at = first if at is None else at
+        if not first <= at <= last:
+            within = Text(f"from {first} to {last}", f" {first} 到 {last}")
+            raise ArgumentError(f"at[{name!r}]", expected=within, got=repr(at))
         kind = widgets.IntSlider if all(isinstance(v, int) for v in spec) else widgets.FloatSlider
         extra = {"step": step[0]} if step else {}
-        return kind(value=first, min=first, max=last, **extra, **named)
+        return kind(value=at, min=first, max=last, **extra, **named)
     raise ArgumentError(name, expected=_SPEC, got=repr(spec))
 
 
@@ -127,4 +137,6 @@ def _is_range(spec: Any) -> bool:
     numbers = isinstance(spec, Sequence) and not isinstance(spec, str | list)
     if not numbers or len(spec) not in (2, 3):
         return False
-    return all(isinstance(v, int | float) for v in spec) and spec[0] < spec[1]
+    if not all(isinstance(v, int | float) for v in spec):
+        return False
+    return bool(spec[0] < spec[1] and (len(spec) == 2 or 0 < spec[2] <= spec[1] - spec[0]))

@@ -58,6 +58,21 @@ def test_what_the_figure_rejects_is_one_line_and_the_picture_stays() -> None:
 
 
 def test_a_bad_specification_is_an_error() -> None:
-    for spec in ((3, 1), "abc", [], (1,)):
+    for spec in ((3, 1), "abc", [], (1,), (0, 9, 0), (0, 9, 12)):
         with pytest.raises(ArgumentError, match="n:"):
             scrub(lambda n: Sheet(), n=spec, lang="en")
+
+
+def test_a_slider_begins_where_it_is_told() -> None:
+    seen: list[tuple[int, int]] = []
+
+    def draw(n: int, size: int) -> Figure:
+        seen.append((n, size))
+        return Figure()
+
+    scrub(draw, n=(0, 9), size=[1, 64, 4096], at={"n": 4, "size": 64}, lang="en")
+    scrub(draw, n=(2, 9), size=[1, 64, 4096], lang="en")
+    assert seen == [(4, 64), (2, 1)]
+    for at in ({"n": 10}, {"size": 2}):
+        with pytest.raises(ArgumentError, match="at"):
+            scrub(draw, n=(0, 9), size=[1, 64], at=at, lang="en")

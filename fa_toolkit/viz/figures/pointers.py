@@ -18,7 +18,8 @@ WRAP = 16  # cells of a 1-D tensor in one line of the picture
 MOST_ROWS, MOST_COLS = 16, 20
 
 _TITLE = Text(
-    "Program {pid} of {grid}: its block of pointers", "第 {pid} 个程序（网格 {grid}）的指针块"
+    "Program {pid} of a grid of {grid}: its block of pointers",
+    "网格 {grid} 里的程序 {pid}：它的指针块",
 )
 _FINDING = Text(
     "{lanes} lanes, {live} of them inside the tensor; the mask switches off {dead}.",

@@ -16,7 +16,7 @@ from .canvas import axes, bare, headline, sheet, source
 
 MOST = 32  # tiles a side: more and the marks are specks
 
-_TITLE = Text("Score tiles of {n} queries × {k} keys", "{n} 个查询 × {k} 个键的分数块")
+_TITLE = Text("Score tiles of {n} queries × {k} keys", "{n} 个 query × {k} 个 key 的分数块")
 _FINDING = Text(
     "{visited} of {total} tiles are computed; the mask is applied in {edge} of them.",
     "{total} 块里算 {visited} 块，其中 {edge} 块要用到掩码。",
@@ -25,7 +25,7 @@ _LEGEND = Text(
     "✓ full: {full}      ╲ masked at the edge: {edge}      ╱ skipped: {skipped}",
     "✓ 完整：{full}      ╲ 边上有掩码：{edge}      ╱ 跳过：{skipped}",
 )
-_KEYS, _QUERIES = Text("keys", "键"), Text("queries", "查询")
+_KEYS, _QUERIES = Text("keys", "key"), Text("queries", "query")
 _SOURCE = Text(
     "By the rule that the kernels use (fa_toolkit.problem). Tile {m} × {k}; {mask}.",
     "按内核所用的同一规则判定（fa_toolkit.problem）。块 {m} × {k}；{mask}。",

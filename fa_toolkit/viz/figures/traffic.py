@@ -103,7 +103,7 @@ def traffic_bars(
         totals = [bill.total or 1 for bill in bills.values()]
         fewer = totals[0] >= totals[1]
         headline(page, _TITLE, _FINDING if fewer else _LESS, more=plain(max(totals) / min(totals)))
-        for side, left, right in (("standard", 0.02, 0.5), ("flash", 0.53, 0.98)):
+        for side, left, right in (("standard", 0.02, 0.49), ("flash", 0.52, 0.99)):
             _side(axes(page, left, right, top=0.85, bottom=0.45), bills[side], side, longest, theme)
         heads = "" if problem.heads_q * problem.batch == 1 else _heads(problem)
         source(page, _SOURCE, n=_lengths(problem), d=problem.head_dim, dtype=problem.dtype,

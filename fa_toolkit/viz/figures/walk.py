@@ -31,9 +31,9 @@ _CORRECT = Text(
 )
 _SAME = Text(
     "Keys {a} to {b} join; no row has a new maximum, so nothing gathered before changes.",
-    "键 {a} 到 {b} 并入；没有哪行的最大值变了，先前累积的都不用改。",
+    "key {a} 到 {b} 并入；没有哪行的最大值变了，先前累积的都不用改。",
 )
-_FIRST = Text("Rows {a} to {b} meet their first keys.", "第 {a} 到 {b} 行遇到第一批键。")
+_FIRST = Text("Rows {a} to {b} meet their first keys.", "第 {a} 到 {b} 行遇到第一批 key。")
 _STORED = Text(
     "Rows {a} to {b} are done: acc is divided by l and stored once.",
     "第 {a} 到 {b} 行做完了：acc 除以 l，只写出一次。",
@@ -117,7 +117,7 @@ def _sentence(now: Moment, trace: Trace) -> Text:
     if "alpha" in now.values:
         return _filled(_SAME, a=now.cols[0], b=now.cols[1] - 1)
     return _filled(
-        Text("Keys {a} to {b} join.", "键 {a} 到 {b} 并入。"), a=now.cols[0], b=now.cols[1] - 1
+        Text("Keys {a} to {b} join.", "key {a} 到 {b} 并入。"), a=now.cols[0], b=now.cols[1] - 1
     )
 
 
