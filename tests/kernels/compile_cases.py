@@ -15,8 +15,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-os.environ["TRITON_INTERPRET"] = "0"
-os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp()
+if __name__ == "__main__":  # doctest collection imports this file too
+    os.environ["TRITON_INTERPRET"] = "0"
+    os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp()
 
 import torch
 
