@@ -16,8 +16,6 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from ..errors import BackendUnavailable
-from ..language import Text
 from ..problem import AttentionProblem, TileShape
 from ..tiled.trace import Algorithm, Event, Step
 from . import runtime
@@ -127,16 +125,18 @@ def record(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Recording:
         recording = record(vector_add, x, y)
         recording.bytes_read == 2 * x.numel() * x.element_size()
 
+    Only the interpreter can be watched. Where kernels are compiled for a GPU the call is repeated
+    in a process that interprets, so `fn` must be importable there; results come back on the CPU.
+
     Raises:
-        BackendUnavailable: where kernels are compiled; only the interpreter can be watched.
+        BackendUnavailable: where no kernel can run.
+        ArgumentError: on a GPU, if `fn` is a function of a notebook.
     """
     if runtime.require() != "interpreter":
-        raise BackendUnavailable(
-            "record",
-            expected=Text("Triton's interpreter", "Triton 解释器"),
-            got=Text("kernels compiled for a GPU", "为 GPU 编译的内核"),
-            hint=Text("restart with TRITON_INTERPRET=1", "设置 TRITON_INTERPRET=1 后重启"),
-        )
+        from .recording_child import record_in_child
+
+        recording: Recording = record_in_child(fn, args, kwargs)
+        return recording
     from .interpreter_memory import observed
 
     accesses: list[Access] = []
@@ -185,7 +185,7 @@ def trace_flash_forward(
     makes the torch version an honest picture of the kernel.
 
     Raises:
-        BackendUnavailable: where kernels are compiled; only the interpreter can be watched.
+        BackendUnavailable: where no kernel can run.
     """
     recording = record(flash_forward, q, k, v, causal=causal, scale=scale, tile=tile)
     problem = problem_of(q, k, v, causal)
