@@ -28,14 +28,14 @@ _STYLE = """
   color: var(--jp-ui-font-color1, #1c2330); font: 14px/1.6 system-ui, "Noto Sans",
   "Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei", sans-serif; }
 .fa-doctor p { margin: 0 0 8px; font-size: 16px; font-weight: 600; }
-.fa-doctor table { margin: 0; border-collapse: collapse; }
-.fa-doctor table tr:nth-child(n), .fa-doctor table tr:hover { background: none; }
-.fa-doctor table :is(td, th) { padding: 1px 16px 1px 0; border: 0; background: none;
+.fa-doctor.fa-doctor table { margin: 0; border-collapse: collapse; }
+.fa-doctor.fa-doctor table tr:nth-child(n), .fa-doctor.fa-doctor table tr:hover { background: none; }
+.fa-doctor.fa-doctor table :is(td, th) { padding: 1px 16px 1px 0; border: 0; background: none;
   font-size: 14px; font-weight: 400; line-height: 1.6; text-align: left; vertical-align: top;
   white-space: normal; overflow-wrap: anywhere; }
-.fa-doctor table th { color: color-mix(in srgb, currentColor 66%, transparent);
+.fa-doctor.fa-doctor table th { color: color-mix(in srgb, currentColor 66%, transparent);
   white-space: nowrap; }
-.fa-doctor table td:first-child { padding-right: 8px; }
+.fa-doctor.fa-doctor table td:first-child { padding-right: 8px; }
 """
 _VERDICTS = {
     True: Text("The course can be worked here.", "这台机器可以学这门课。"),

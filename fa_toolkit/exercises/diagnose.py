@@ -113,6 +113,9 @@ def _symptom(name: str, got: Any, want: Any, allowed: Any) -> Diagnosis | None:
         return None
     ratio = got[finite] / want[finite]
     steady = float(ratio.max() - ratio.min()) <= 1e-3 * float(ratio.abs().max())
+    # numbers that are all nearly equal have a steady ratio whatever went wrong
+    right = want[finite]
+    steady = steady and float(right.max() - right.min()) > 0.1 * float(right.abs().max())
     return _factor(name, float(ratio.median()), 1.0) if steady and ratio.numel() > 2 else None
 
 

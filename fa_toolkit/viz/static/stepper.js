@@ -158,7 +158,6 @@ function sidePanel() {
       const value = rule.value ?? 0;
       bar.style.left = `${place(Math.min(0, value))}%`;
       bar.style.width = `${place(Math.max(0, value)) - place(Math.min(0, value))}%`;
-      bar.hidden = rule.value === null;
       const zero = html("u");
       zero.style.left = `${place(0)}%`;
       return html(
@@ -170,7 +169,9 @@ function sidePanel() {
           html("span", {}, words[rule.name]),
           html("span", {}, rule.text ? `${rule.text} ${rule.sign}` : ""),
         ),
-        rule.name === "no_max" ? html("span") : html("span", { class: "fa-track" }, bar, zero),
+        rule.name === "no_max" || rule.value === null
+          ? html("span", { class: "fa-track" })
+          : html("span", { class: "fa-track" }, bar, zero),
         html("span", { class: "fa-rule-note" }, rule.note),
       );
     });
