@@ -25,6 +25,7 @@ _CSS: dict[Status, str] = {
 _STYLE = """
 .fa-doctor { box-sizing: border-box; max-width: 840px; margin: 2px 0; padding: 14px 20px;
   border: 1px solid color-mix(in srgb, currentColor 17%, transparent); border-radius: 6px;
+  background: var(--jp-layout-color1, transparent);
   color: var(--jp-ui-font-color1, #1c2330); font: 14px/1.6 system-ui, "Noto Sans",
   "Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei", sans-serif; }
 .fa-doctor p { margin: 0 0 8px; font-size: 16px; font-weight: 600; }
