@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -13,7 +11,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 import torch
 
-sys.path.insert(0, str(Path(__file__).parent))  # lets every folder say `import oracles`
 
 MARKERS = {
     "gpu": "needs a CUDA device",

@@ -212,9 +212,11 @@ def test_no_private_name_is_missing_and_a_missing_one_is_reported(
 
 
 def _python(code: str) -> subprocess.CompletedProcess[str]:
+    """Run `code` where no GPU is seen, so that the package chooses the interpreter."""
     import os
 
     environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
+    environment["CUDA_VISIBLE_DEVICES"] = ""
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],
         capture_output=True,
