@@ -110,7 +110,7 @@ def _refuse_triton(call: _Call, has_sink: bool, needs_grad: bool) -> None:
             'impl="triton"',
             expected=Text(
                 "a call the Triton kernel can do: forward, full or causal",
-                "Triton 内核能完成的调用：前向，无掩码或因果掩码",
+                "Triton kernel 能完成的调用：前向，无掩码或因果掩码",
             ),
             got=Text(", ".join(m.en for m in missing), "、".join(m.zh for m in missing)),
             hint=Text(

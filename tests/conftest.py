@@ -11,7 +11,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 import torch
 
-
 MARKERS = {
     "gpu": "needs a CUDA device",
     "notebook": "runs whole notebooks",

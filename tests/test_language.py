@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -110,3 +112,12 @@ def _said(text: Text, code: str) -> str:
 def test_a_plain_string_and_braces_without_fields_are_kept() -> None:
     assert say("as {it} is", it=1) == "as {it} is"
     assert say(Text("e^{x}", "e^{x}")) == "e^{x}"
+
+
+def test_chinese_texts_tell_a_gpu_kernel_from_a_jupyter_kernel() -> None:
+    """The glossary keeps "kernel" for the GPU and says "Jupyter 内核" for the notebook's process."""
+    package = Path(language.__file__).parent
+    texts = {p: p.read_text(encoding="utf-8") for p in package.rglob("*.py")}
+    assert any("Jupyter 内核" in text for text in texts.values())
+    for path, text in texts.items():
+        assert not re.findall(r"(?<!Jupyter )内核", text), path.name

@@ -81,10 +81,11 @@ def launch(kernel: Any, grid: Any, *args: Any, **meta: Any) -> Any:
     if runtime.mode() == "interpreter" and isinstance(kernel, JITFunction):
         raise BackendUnavailable(
             getattr(kernel, "__name__", "kernel"),
-            expected=Text("a kernel decorated for the interpreter", "为解释器装饰的内核"),
-            got=Text("one decorated for a GPU", "为 GPU 装饰的内核"),
+            expected=Text("a kernel decorated for the interpreter", "为解释器装饰的 kernel"),
+            got=Text("one decorated for a GPU", "为 GPU 装饰的 kernel"),
             hint=Text(
-                "restart the kernel and import fa_toolkit first", "重启内核，并最先导入 fa_toolkit"
+                "restart the kernel and import fa_toolkit first",
+                "重启 Jupyter 内核，并最先导入 fa_toolkit",
             ),
         )
     grid = (grid,) if isinstance(grid, int) else grid

@@ -45,18 +45,18 @@ _REASONS = {
         "没有安装 Triton；它没有为这个平台提供安装包",
     ),
     "broken": Text("Triton is installed but cannot be imported", "装了 Triton，但无法导入"),
-    "device": Text("a GPU is present, kernels are compiled for it", "有 GPU，内核会为它编译"),
+    "device": Text("a GPU is present, kernels are compiled for it", "有 GPU，kernel 会为它编译"),
     "no device": Text(
         "no GPU here, Triton's interpreter runs the kernels on the CPU",
-        "这里没有 GPU，由 Triton 解释器在 CPU 上运行内核",
+        "这里没有 GPU，由 Triton 解释器在 CPU 上运行 kernel",
     ),
     "asked": Text(
         "TRITON_INTERPRET=1 is set, Triton's interpreter runs the kernels on the CPU",
-        "设置了 TRITON_INTERPRET=1，由 Triton 解释器在 CPU 上运行内核",
+        "设置了 TRITON_INTERPRET=1，由 Triton 解释器在 CPU 上运行 kernel",
     ),
     "compile only": Text(
         "TRITON_INTERPRET=0 is set and no GPU is here: kernels can be compiled but not run",
-        "设置了 TRITON_INTERPRET=0，而这里没有 GPU：内核只能编译，不能运行",
+        "设置了 TRITON_INTERPRET=0，而这里没有 GPU：kernel 只能编译，不能运行",
     ),
     "too late": Text(
         "Triton was imported before fa_toolkit and compiles for a GPU that is not here",
@@ -79,7 +79,7 @@ _HINTS = {
     ),
     "too late": Text(
         "restart the kernel and import fa_toolkit first",
-        "重启内核，并最先导入 fa_toolkit",
+        "重启 Jupyter 内核，并最先导入 fa_toolkit",
     ),
     "moved": Text("triton==3.7.1", "triton==3.7.1"),
 }
@@ -127,7 +127,7 @@ def _interpreter(cause: str) -> tuple[ModeName, str]:
                 Text(
                     "No GPU found: Triton kernels run in the interpreter on the CPU. "
                     "Same results, small sizes only.",
-                    "没有找到 GPU：Triton 内核将在 CPU 上由解释器执行，结果相同，只适合小尺寸。",
+                    "没有找到 GPU：Triton kernel 将在 CPU 上由解释器执行，结果相同，只适合小尺寸。",
                 )
             )
         )
@@ -172,7 +172,7 @@ def require() -> Mode:
     if found == "none":
         raise BackendUnavailable(
             "Triton",
-            expected=Text("a Triton that can run kernels here", "能在这里运行内核的 Triton"),
+            expected=Text("a Triton that can run kernels here", "能在这里运行 kernel 的 Triton"),
             got=found.reason,
             hint=_HINTS[_cause[0]],
         )

@@ -44,7 +44,7 @@ _NEWER = Text(
 _UNUSABLE = Text(
     "Progress cannot be saved in {path} ({reason}). The course goes on; answers of this session "
     "are forgotten when the kernel stops. FA_DATA_DIR can name another folder.",
-    "进度没法存到 {path}（{reason}）。课程可以照常进行，但内核停止后这次的作答就没有了。"
+    "进度没法存到 {path}（{reason}）。课程可以照常进行，但 Jupyter 内核停止后这次的作答就没有了。"
     "可以用 FA_DATA_DIR 指定别的文件夹。",
 )
 

@@ -77,7 +77,8 @@ LABELS: Mapping[str, Text] = {
     "questions": Text("Questions", "题目"),
     "done": Text("All questions answered", "全部答完"),
     "offline": Text(
-        "The kernel does not answer. Run this cell again.", "内核没有响应。请重新运行这一格。"
+        "The kernel does not answer. Run this cell again.",
+        "Jupyter 内核没有响应。请重新运行这一格。",
     ),
 }
 PLAIN_HEAD = Text(

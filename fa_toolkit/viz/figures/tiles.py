@@ -28,7 +28,7 @@ _LEGEND = Text(
 _KEYS, _QUERIES = Text("keys", "key"), Text("queries", "query")
 _SOURCE = Text(
     "By the rule that the kernels use (fa_toolkit.problem). Tile {m} × {k}; {mask}.",
-    "按内核所用的同一规则判定（fa_toolkit.problem）。块 {m} × {k}；{mask}。",
+    "按 kernel 所用的同一规则判定（fa_toolkit.problem）。块 {m} × {k}；{mask}。",
 )
 _MASKS = {
     "none": Text("no mask", "无掩码"),

@@ -51,7 +51,7 @@ UI: dict[str, Text] = {
     "other": Text("e^(x − old m) becomes e^(x − new m).", "e^(x − 旧 m) 要变成 e^(x − 新 m)。"),
     "offline": Text(
         "A new row needs the running kernel; this page shows the saved one.",
-        "换一行数需要运行中的内核；这里显示的是保存下来的那一行。",
+        "换一行数需要运行中的 Jupyter 内核；这里显示的是保存下来的那一行。",
     ),
 }
 
