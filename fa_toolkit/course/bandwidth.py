@@ -23,6 +23,10 @@ _FOOT = Text(
     "The fastest of five rounds for each size. Small tensors are served by a cache.",
     "每个大小取五轮中最快的一轮。小张量由缓存供数。",
 )
+_FOOT_GPU = Text(
+    "The fastest of five rounds for each size. The smallest copies measure the launch, not memory.",
+    "每个大小取五轮中最快的一轮。最小的几个测到的是启动时间，不是存储。",
+)
 
 
 def copy_rate(size: int, device: str = "cpu") -> float:
@@ -75,6 +79,7 @@ def bandwidth_card(sizes: Sequence[int]) -> Card:
 
 def _table(sizes: Sequence[int], rates: Sequence[float], device: str) -> Card:
     title, top = say(_TITLE, device=device), max(rates, default=1.0)
+    foot = say(_FOOT if device == "CPU" else _FOOT_GPU)
     rows: list[tuple[str, Any]] = [(_spoken(s), r) for s, r in zip(sizes, rates, strict=True)]
     cells = "".join(
         f"<tr><td>{escape(size)}</td><td>{rate:.1f}</td>"
@@ -83,9 +88,9 @@ def _table(sizes: Sequence[int], rates: Sequence[float], device: str) -> Card:
     )
     body = (
         f'{head(title)}<table class="fc-table"><tr><th>{escape(say(_SIZE))}</th>'
-        f"<th>{escape(say(_RATE))}</th><th></th></tr>{cells}</table>{note(say(_FOOT))}"
+        f"<th>{escape(say(_RATE))}</th><th></th></tr>{cells}</table>{note(foot)}"
     )
-    lines = [title, *(f"{size:>10}  {rate:8.1f} GB/s" for size, rate in rows), say(_FOOT)]
+    lines = [title, *(f"{size:>10}  {rate:8.1f} GB/s" for size, rate in rows), foot]
     return Card(body, "\n".join(lines))
 
 

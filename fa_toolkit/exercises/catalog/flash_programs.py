@@ -45,9 +45,9 @@ CAUSAL = Exercise(
         "Query i stands at key position i + diagonal, diagonal = len_k − len_q. Set stop, the "
         "first key that no row of this tile (rows that exist) can see, within 0 .. len_k; and "
         "visible, which of the keys of a step each row sees.",
-        "查询 i 位于键位置 i + diagonal，diagonal = len_k − len_q。写出 stop：本块（实际存在的行）"
-        "都看不到的第一个键，取值在 0 .. len_k 之间；"
-        "再写出 visible：每一行看得到这一步里的哪些键。",
+        "query i 位于 key 位置 i + diagonal，diagonal = len_k − len_q。写出 stop：本块（实际存在的行）"
+        "都看不到的第一个 key，取值在 0 .. len_k 之间；"
+        "再写出 visible：每一行看得到这一步里的哪些 key。",
     ),
     formula="row i sees key j  ⇔  i + diagonal ≥ j",
     entry="causal_scores",
@@ -72,7 +72,7 @@ CAUSAL = Exercise(
             "no-stop",
             Text(
                 "The mask is right, but every tile of keys is visited.",
-                "掩码对了，但每个键块都访问了。",
+                "掩码对了，但每个 key 块都访问了。",
             ),
             _unmasked_stop,
         ),
@@ -80,7 +80,7 @@ CAUSAL = Exercise(
             "own-key-hidden",
             Text(
                 "The query's own position is hidden: ≥, not >.",
-                "查询自己的位置被遮住了：应是 ≥，不是 >。",
+                "query 自己的位置被遮住了：应是 ≥，不是 >。",
             ),
             lambda q, k: causal_scores(q, k, diagonal=len(k) - len(q) - 1),
         ),
@@ -129,8 +129,8 @@ GQA = Exercise(
     spec=Text(
         "The grid has one program per (batch, query head), heads counting fastest. GROUP query "
         "heads in a row share one key/value head. Move q_ptr and k_ptr to the program's tiles.",
-        "网格中每个（batch，查询头）对应一个程序实例，"
-        "头变化最快。相邻的 GROUP 个查询头共用一个键/值头。"
+        "网格中每个（batch，query 头）对应一个程序实例，"
+        "头变化最快。相邻的 GROUP 个 query 头共用一个 key/value 头。"
         "把 q_ptr 和 k_ptr 移到本程序实例的块上。",
     ),
     formula="h_kv = ⌊h / GROUP⌋",
@@ -151,18 +151,20 @@ GQA = Exercise(
             "modulo",
             Text(
                 "You take h % Hkv. Neighbouring query heads share a key head: h // GROUP.",
-                "你用的是 h % Hkv。相邻的查询头共用键头：h // GROUP。",
+                "你用的是 h % Hkv。相邻的 query 头共用 key 头：h // GROUP。",
             ),
             lambda q, k: _mapped(q, k, "modulo"),
         ),
         Variant(
             "first-head",
-            Text("Every query head reads key head 0.", "所有查询头都读了第 0 个键头。"),
+            Text("Every query head reads key head 0.", "所有 query 头都读了第 0 个 key 头。"),
             lambda q, k: _mapped(q, k, "first"),
         ),
         Variant(
             "first-batch",
-            Text("Every batch reads the keys of batch 0.", "每个 batch 都读了第 0 个 batch 的键。"),
+            Text(
+                "Every batch reads the keys of batch 0.", "每个 batch 都读了第 0 个 batch 的 key。"
+            ),
             lambda q, k: gqa_scores(q, k[:1].expand_as(k)),
         ),
         Variant(
@@ -185,7 +187,7 @@ GQA = Exercise(
         ),
         Text(
             "b, h = pid_bh // HEADS_Q, pid_bh % HEADS_Q; key head h // GROUP",
-            "b, h = pid_bh // HEADS_Q, pid_bh % HEADS_Q；键头是 h // GROUP",
+            "b, h = pid_bh // HEADS_Q, pid_bh % HEADS_Q；key 头是 h // GROUP",
         ),
     ),
     needs_triton=True,

@@ -91,7 +91,7 @@ SCORES = Exercise(
     hints=(
         Text(
             "Take Nk = 32 first. Then ask what stands in the columns that have no key.",
-            "先看 Nk = 32。再想：没有键的列里放什么？",
+            "先看 Nk = 32。再想：没有 key 的列里放什么？",
         ),
         Text(
             "Lanes loaded as 0 give the score 0, and softmax counts e^0.",
@@ -124,12 +124,12 @@ def _loop_variant(bug: str, en: str, zh: str) -> Variant:
 
 LOOP = Exercise(
     id="06.loop",
-    title=Text("The loop over keys", "沿键的循环"),
+    title=Text("The loop over keys", "沿 key 的循环"),
     spec=Text(
         "One program, 16 queries, 16 keys a step. The scores of a step stand in s, masked. Fold "
         "them into m_i, l_i and acc so that after the loop acc / l_i is attention and "
         "m_i + ln l_i its log-sum-exp.",
-        "一个程序实例，16 个查询，每步 16 个键。"
+        "一个程序实例，16 个 query，每步 16 个 key。"
         "每步的分数已在 s 里，掩码已加好。把它并入 m_i、l_i、acc，"
         "使循环之后 acc / l_i 就是注意力，m_i + ln l_i 就是 log-sum-exp。",
     ),
@@ -179,8 +179,9 @@ LOOP = Exercise(
         ),
         Text(
             "alpha = tl.exp(m_i - m_new); acc = acc * "
-            "alpha[:, None] + tl.dot(p, v); and keep m_new",
-            "alpha = tl.exp(m_i - m_new); acc = acc * alpha[:, None] + tl.dot(p, v)；并记下 m_new",
+            "alpha[:, None] + tl.dot(p, v, input_precision='ieee'); and keep m_new",
+            "alpha = tl.exp(m_i - m_new); "
+            "acc = acc * alpha[:, None] + tl.dot(p, v, input_precision='ieee')；并记下 m_new",
         ),
     ),
     needs_triton=True,

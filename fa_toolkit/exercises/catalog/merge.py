@@ -59,7 +59,7 @@ MERGE = Exercise(
         "Two states (m, l, acc), each of a part of the keys, become the state of both parts. "
         "m and l are [rows], acc is [rows, D] and not normalised. The empty state is m = −inf, "
         "l = 0, acc = 0, and changes nothing, not even another empty one.",
-        "两个状态 (m, l, acc) 各看了一部分键，合成两部分都看过的状态。"
+        "两个状态 (m, l, acc) 各看了一部分 key，合成两部分都看过的状态。"
         "m、l 为 [rows]，acc 为 [rows, D]，"
         "未归一化。空状态是 m = −inf、l = 0、acc = 0，与谁合并都不改变对方，两个空状态合并仍为空。",
     ),

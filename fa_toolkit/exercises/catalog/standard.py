@@ -31,7 +31,7 @@ TRAFFIC = Exercise(
         "One head, N queries and keys of width d. Each phase is one kernel: it reads its operands "
         "from HBM once and writes its result once. Return the bytes moved by the scores, softmax "
         "and output phases.",
-        "一个头，N 个查询和键，宽度 d。每个阶段是一个 kernel：操作数从 HBM 读一次，结果写一次。"
+        "一个头，N 个 query 和 key，宽度 d。每个阶段是一个 kernel：操作数从 HBM 读一次，结果写一次。"
         "返回分数、softmax、输出三个阶段各搬运多少字节。",
     ),
     formula="S = Q·Kᵀ   P = softmax(S)   O = P·V",
@@ -136,8 +136,8 @@ ATTENTION = Exercise(
         "position i + Nk − Nq and sees the keys up to it: the last query sees the last key. "
         "A row that sees no key is 0. Softmax from torch is allowed, attention is not.",
         "q [..., Nq, D]，k [..., Nk, D]，v [..., Nk, Dv]。"
-        "causal 时，查询 i 位于键位置 i + Nk − Nq，"
-        "能看到它及之前的键：最后一个查询看得到最后一个键。看不到任何键的行为 0。"
+        "causal 时，query i 位于 key 位置 i + Nk − Nq，"
+        "能看到它及之前的 key：最后一个 query 看得到最后一个 key。看不到任何 key 的行为 0。"
         "可以用 torch 的 softmax，不能用现成的注意力。",
     ),
     formula="O = softmax(Q·Kᵀ / √D + mask) · V",
@@ -190,7 +190,7 @@ ATTENTION = Exercise(
             Text(
                 "Your mask is aligned top-left: query i sees keys 0..i. The last query should see "
                 "the last key.",
-                "你的掩码是左上对齐：查询 i 看键 0..i。应当让最后一个查询看到最后一个键。",
+                "你的掩码是左上对齐：query i 看 key 0..i。应当让最后一个 query 看到最后一个 key。",
             ),
             _top_left,
         ),
@@ -198,7 +198,7 @@ ATTENTION = Exercise(
             "strict",
             Text(
                 "Your mask hides the query's own position too.",
-                "你的掩码把查询自己的位置也遮住了。",
+                "你的掩码把 query 自己的位置也遮住了。",
             ),
             _strict,
         ),
@@ -206,7 +206,7 @@ ATTENTION = Exercise(
             "softmax-over-queries",
             Text(
                 "Softmax runs over the queries; each row of S is what it normalises.",
-                "softmax 沿查询方向做了，应沿每一行做。",
+                "softmax 沿 query 方向做了，应沿每一行做。",
             ),
             lambda q, k, v, c: _wrong(
                 q, k, v, ~visible(q.shape[-2], k.shape[-2]) if c else None, dim=-2
@@ -217,7 +217,7 @@ ATTENTION = Exercise(
             Text(
                 "A row without keys is −inf everywhere, and softmax makes NaN of it. Give such "
                 "rows weight 0.",
-                "看不到键的行全是 −inf，softmax 会得到 NaN。让这些行的权重为 0。",
+                "看不到 key 的行全是 −inf，softmax 会得到 NaN。让这些行的权重为 0。",
             ),
             lambda q, k, v, c: _wrong(q, k, v, ~visible(q.shape[-2], k.shape[-2]) if c else None),
         ),
@@ -229,7 +229,7 @@ ATTENTION = Exercise(
         ),
         Text(
             "Masked scores are −inf before softmax. Position of query i: i + Nk − Nq.",
-            "被遮住的分数在 softmax 之前置为 −inf。查询 i 的位置是 i + Nk − Nq。",
+            "被遮住的分数在 softmax 之前置为 −inf。query i 的位置是 i + Nk − Nq。",
         ),
         Text(
             "hidden = torch.arange(Nq)[:, None] + Nk - Nq < torch.arange(Nk), and after softmax "

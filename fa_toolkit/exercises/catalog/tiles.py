@@ -100,9 +100,9 @@ FORWARD = Exercise(
         "Return o in the dtype of q and lse = m + ln l in float32. With no keys at all, o = 0 and "
         "lse = −inf. Nothing of Nq × Nk elements may ever exist.",
         "一个头：q [Nq, D]，k [Nk, D]，v [Nk, Dv]。"
-        "每次取 block_m 行，按 block_n 个键一块走完所有键，"
+        "每次取 block_m 行，按 block_n 个 key 一块走完所有 key，"
         "m、l、acc 用 float32，最后只除一次。返回与 q 同类型的 o，以及 float32 的 lse = m + ln l。"
-        "一个键都没有时 o = 0，lse = −inf。任何时候都不能出现 Nq × Nk 个元素的张量。",
+        "一个 key 都没有时 o = 0，lse = −inf。任何时候都不能出现 Nq × Nk 个元素的张量。",
     ),
     formula="acc′ = acc · e^(m − m′) + e^(S − m′) · V   O = acc / l   lse = m + ln l",
     entry="tiled_forward",
@@ -162,7 +162,7 @@ FORWARD = Exercise(
         _variant(
             "tail-dropped",
             "The last, shorter block of keys is left out.",
-            "最后那个较短的键块漏掉了。",
+            "最后那个较短的 key 块漏掉了。",
         ),
         _variant(
             "lse-no-max", "lse = ln l is relative to m; add m.", "ln l 是相对于 m 的，还要加上 m。"
@@ -182,7 +182,7 @@ FORWARD = Exercise(
         Text(
             "Try one block of keys first (block_n >= Nk). If that holds, the fault is in the step "
             "from block to block.",
-            "先只用一块键（block_n ≥ Nk）。如果对了，问题就在块与块之间。",
+            "先只用一块 key（block_n ≥ Nk）。如果对了，问题就在块与块之间。",
         ),
         Text(
             "After every block, acc and l are both sums of e^(s − m) with the same, newest m.",
@@ -218,10 +218,10 @@ RANGES = Exercise(
         "Rows [start_m, stop_m) of len_q queries, causal and bottom-right: query i stands at key "
         "position i + len_k − len_q. Return stop, so that keys [0, stop) are those that at least "
         "one of the rows sees. stop_m may lie past len_q, and a block may see nothing.",
-        "len_q 个查询中的第 [start_m, stop_m) 行，右下对齐的因果掩码："
-        "查询 i 位于键位置 i + len_k − len_q。"
-        "返回 stop，使键 [0, stop) 恰是这些行中至少一行能看到的键。"
-        "stop_m 可能超过 len_q，也可能一个键都看不到。",
+        "len_q 个 query 中的第 [start_m, stop_m) 行，右下对齐的因果掩码："
+        "query i 位于 key 位置 i + len_k − len_q。"
+        "返回 stop，使 key [0, stop) 恰是这些行中至少一行能看到的 key。"
+        "stop_m 可能超过 len_q，也可能一个 key 都看不到。",
     ),
     formula="stop = last visible key + 1, within 0 .. len_k",
     entry="visible_stop",
@@ -245,7 +245,7 @@ RANGES = Exercise(
             "off-by-one",
             Text(
                 "stop is one too small: it is exclusive, so one past the last visible key.",
-                "stop 小了 1：它不含端点，应是最后一个可见键再加 1。",
+                "stop 小了 1：它不含端点，应是最后一个可见 key 再加 1。",
             ),
             lambda a, b, lq, lk: max(0, visible_stop(a, b, lq, lk) - 1),
         ),
