@@ -15,6 +15,12 @@ from ..errors import BackendUnavailable
 from .runtime import Mode, mode, require
 
 if TYPE_CHECKING:
+    from .flash_backward import (
+        delta_kernel,
+        flash_backward,
+        flash_backward_dkdv_kernel,
+        flash_backward_dq_kernel,
+    )
     from .flash_forward import flash_forward, flash_forward_kernel, online_softmax_step
     from .launching import device, launch
     from .matmul import matmul, matmul_kernel
@@ -26,7 +32,11 @@ _HOMES = {
     "Access": "recording",
     "KernelTrace": "recording",
     "Recording": "recording",
+    "delta_kernel": "flash_backward",
     "device": "launching",
+    "flash_backward": "flash_backward",
+    "flash_backward_dkdv_kernel": "flash_backward",
+    "flash_backward_dq_kernel": "flash_backward",
     "flash_forward": "flash_forward",
     "flash_forward_kernel": "flash_forward",
     "launch": "launching",
@@ -48,7 +58,11 @@ __all__ = [
     "KernelTrace",
     "Mode",
     "Recording",
+    "delta_kernel",
     "device",
+    "flash_backward",
+    "flash_backward_dkdv_kernel",
+    "flash_backward_dq_kernel",
     "flash_forward",
     "flash_forward_kernel",
     "launch",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 import torch
 
@@ -11,6 +12,7 @@ from ..errors import ArgumentError, DtypeError
 from ..language import Text
 from ..problem import AttentionProblem, TileShape
 
+Kernel = Literal["forward", "dkdv", "dq"]
 SMALLEST_DOT = 16  # tl.dot needs at least this many rows, columns and terms
 
 
@@ -27,27 +29,31 @@ class Device:
 
 @dataclass(frozen=True)
 class LaunchPlan:
-    """One way to launch the forward kernel."""
+    """One way to launch one of the attention kernels."""
 
     tile: TileShape
     num_warps: int
     num_stages: int
     block_d: int
     block_dv: int
+    kernel: Kernel = "forward"
 
     def shared(self, itemsize: int, device: Device) -> int:
-        """Upper bound of the shared memory in bytes: Q, K and V once per buffer, P, row sums.
+        """Upper bound of the shared memory in bytes: what stays, what streams, scores, row sums.
 
         Hopper and later keep a buffer per stage, Ampere one less; before that products are done
         without tensor cores, on float32 operands and one buffer.
         """
         buffers = self.num_stages if device.capability >= (9, 0) else max(1, self.num_stages - 1)
         itemsize = itemsize if device.capability >= (8, 0) else 4
-        q = self.tile.block_m * self.block_d
-        kv = self.tile.block_n * (self.block_d + self.block_dv)
-        p = self.tile.block_m * self.tile.block_n  # where the scores change their layout
-        row_sums = 4 * self.num_warps * self.tile.block_m  # where warps add up a row
-        return itemsize * (q + buffers * kv + p) + row_sums
+        m, n, both = self.tile.block_m, self.tile.block_n, self.block_d + self.block_dv
+        stays, streams, scores = {
+            "forward": (m * self.block_d, n * both, m * n),
+            "dkdv": (n * both, m * both, 2 * m * n),
+            "dq": (m * both, n * both, m * n),
+        }[self.kernel]
+        row_sums = 4 * self.num_warps * (n if self.kernel == "dkdv" else m)
+        return itemsize * (stays + buffers * streams + scores) + row_sums
 
 
 INTERPRETER = Device((0, 0), 2**62)
@@ -82,8 +88,10 @@ class _Row:
 
 _ANY, _AMPERE, _HOPPER = (0, 0), (8, 0), (9, 0)
 
+_Table = dict[int, tuple[_Row, ...]]
+
 # widest head -> rows, fastest first; the first that the device allows and that fits is taken
-_HALF: dict[int, tuple[_Row, ...]] = {
+_HALF: _Table = {
     64: (_Row(_HOPPER, 128, 64, 4, 3), _Row(_AMPERE, 64, 64, 4, 3), _Row(_ANY, 32, 32, 4, 1)),
     128: (
         _Row(_HOPPER, 128, 64, 8, 3),
@@ -98,16 +106,48 @@ _HALF: dict[int, tuple[_Row, ...]] = {
         _Row(_ANY, 16, 16, 4, 1),
     ),
 }
-_SINGLE: dict[int, tuple[_Row, ...]] = {
+_SINGLE: _Table = {
     128: (_Row(_AMPERE, 64, 32, 8, 2), _Row(_AMPERE, 32, 32, 4, 2), _Row(_ANY, 16, 16, 4, 1)),
     256: (_Row(_AMPERE, 32, 32, 8, 2), _Row(_AMPERE, 32, 16, 4, 2), _Row(_ANY, 16, 16, 4, 1)),
+}
+# the side that no product sums over, keys in dkdv and rows in dq, may be shorter than 16
+_DKDV_HALF: _Table = {
+    64: (_Row(_AMPERE, 32, 128, 8, 2), _Row(_AMPERE, 32, 64, 8, 2), _Row(_ANY, 32, 32, 4, 1)),
+    128: (_Row(_AMPERE, 32, 64, 8, 2), _Row(_AMPERE, 32, 32, 8, 2), _Row(_ANY, 16, 16, 4, 1)),
+    256: (_Row(_AMPERE, 32, 64, 8, 2), _Row(_AMPERE, 32, 32, 8, 1), _Row(_ANY, 16, 8, 4, 1)),
+}
+_DKDV_SINGLE: _Table = {
+    128: (_Row(_AMPERE, 32, 64, 8, 2), _Row(_AMPERE, 32, 32, 8, 1), _Row(_ANY, 16, 16, 4, 1)),
+    256: (_Row(_AMPERE, 32, 32, 8, 1), _Row(_AMPERE, 16, 16, 4, 1), _Row(_ANY, 16, 8, 4, 1)),
+}
+_DQ_HALF: _Table = {
+    64: (_Row(_AMPERE, 128, 64, 8, 2), _Row(_AMPERE, 64, 64, 8, 2), _Row(_ANY, 32, 32, 4, 1)),
+    128: (
+        _Row(_AMPERE, 128, 64, 8, 2),
+        _Row(_AMPERE, 64, 32, 8, 2),
+        _Row(_ANY, 16, 16, 4, 1),
+    ),
+    256: (_Row(_AMPERE, 64, 64, 8, 2), _Row(_AMPERE, 32, 32, 8, 1), _Row(_ANY, 8, 16, 4, 1)),
+}
+_DQ_SINGLE: _Table = {
+    128: (_Row(_AMPERE, 64, 32, 8, 2), _Row(_AMPERE, 32, 32, 8, 1), _Row(_ANY, 16, 16, 4, 1)),
+    256: (_Row(_AMPERE, 32, 32, 8, 1), _Row(_AMPERE, 16, 16, 4, 1), _Row(_ANY, 8, 16, 4, 1)),
+}
+#: for each kernel: half types, float32
+_TABLES: dict[Kernel, tuple[_Table, _Table]] = {
+    "forward": (_HALF, _SINGLE),
+    "dkdv": (_DKDV_HALF, _DKDV_SINGLE),
+    "dq": (_DQ_HALF, _DQ_SINGLE),
 }
 
 
 def plan_launch(
-    problem: AttentionProblem, device: Device, tile: TileShape | None = None
+    problem: AttentionProblem,
+    device: Device,
+    tile: TileShape | None = None,
+    kernel: Kernel = "forward",
 ) -> LaunchPlan:
-    """A configuration of the forward kernel that fits `device`.
+    """A configuration of `kernel` that fits `device`.
 
     Raises:
         DtypeError: if the device cannot compute this type.
@@ -125,14 +165,14 @@ def plan_launch(
         _check_tile(tile, device)
     elif device == INTERPRETER:
         tile = TileShape(64, 64)
-    table = _SINGLE if problem.dtype == "float32" else _HALF
+    table = _TABLES[kernel][problem.dtype == "float32"]
     rows = next(rows for widest, rows in table.items() if max(d, dv) <= widest)
     if tile is not None:
         warps = 8 if tile.block_m * max(d, dv) >= 128 * 128 else 4
         m, n = tile.block_m, tile.block_n
         rows = tuple(_Row(_ANY, m, n, warps, stages) for stages in (3, 2, 1))
     plans = [
-        LaunchPlan(TileShape(r.block_m, r.block_n), r.num_warps, r.num_stages, d, dv)
+        LaunchPlan(TileShape(r.block_m, r.block_n), r.num_warps, r.num_stages, d, dv, kernel)
         for r in rows
         if device.capability >= r.since
     ]
@@ -162,10 +202,13 @@ def _check_tile(tile: TileShape, device: Device) -> None:
 
 
 def choose_launch(
-    problem: AttentionProblem, device: torch.device, tile: TileShape | None = None
+    problem: AttentionProblem,
+    device: torch.device,
+    tile: TileShape | None = None,
+    kernel: Kernel = "forward",
 ) -> LaunchPlan:
     """`plan_launch` for the device that tensors of this call live on."""
     from . import runtime
 
     index = device.index if device.type == "cuda" and runtime.mode() == "gpu" else None
-    return plan_launch(problem, device_of(index), tile)
+    return plan_launch(problem, device_of(index), tile, kernel)

@@ -1,43 +1,36 @@
 """Flash Attention forward: one program per tile of queries, keys and values streamed past it.
 
-No backward, window, soft cap or sink yet; `fa_toolkit.flash_attention` is the public door.
+No gradients: those are in `flash_backward`; `fa_toolkit.flash_attention` is the public door.
 """
 
 from __future__ import annotations
-
-import math
-from typing import Any
 
 import torch
 import triton
 import triton.language as tl
 
-from ..problem import AttentionProblem, TileShape
+from ..problem import TileShape
+from .call import Call, output_like
 from .configuration import choose_launch
 from .launching import on_device_of, require_kernels
 from .precision import dot_precision
-
-LOG2_E: tl.constexpr = tl.constexpr(math.log2(math.e))
-LN_2: tl.constexpr = tl.constexpr(math.log(2))
+from .tiles import LN_2, LOG2_E, WHOLE, kept, tanh, tile_ptrs, tiles_seen, visible_pairs
 
 
 @triton.jit
-def tile_ptrs(base_ptr, rows, cols, stride_row, stride_col):
-    """Pointers of the tile rows x cols. Offsets in 64 bits: a row times a stride passes 2^31."""
-    return (
-        base_ptr + rows.to(tl.int64)[:, None] * stride_row + cols.to(tl.int64)[None, :] * stride_col
-    )
+def online_softmax_step(m_i, l_i, acc, s, v, keep, DOT_PRECISION: tl.constexpr):
+    """Fold one tile of scores (base-2 units) into the running state (m, l, O).
 
-
-@triton.jit
-def online_softmax_step(m_i, l_i, acc, s, v, DOT_PRECISION: tl.constexpr):
-    """Fold one tile of scores (base-2 units) into the running state (m, l, O)."""
+    `keep` marks what dropout leaves of the tile, None for all; the sum l never drops a term.
+    """
     m_new = tl.maximum(m_i, tl.max(s, axis=1))  # [BLOCK_M]
     # a row that has seen no key yet has m_new = -inf: subtract 0 there, never -inf from -inf
     pivot = tl.where(m_new == -float("inf"), 0.0, m_new)  # [BLOCK_M]
     alpha = tl.exp2(m_i - pivot)  # [BLOCK_M]
     p = tl.exp2(s - pivot[:, None])  # [BLOCK_M, BLOCK_N]
     l_i = l_i * alpha + tl.sum(p, axis=1)
+    if keep is not None:
+        p = tl.where(keep, p, 0.0)
     acc = acc * alpha[:, None]  # [BLOCK_M, BLOCK_DV]
     acc = tl.dot(p.to(v.dtype), v, acc, input_precision=DOT_PRECISION)
     return m_new, l_i, acc
@@ -46,7 +39,7 @@ def online_softmax_step(m_i, l_i, acc, s, v, DOT_PRECISION: tl.constexpr):
 @triton.jit
 def flash_forward_kernel(
     # inputs, outputs
-    q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr,
+    q_ptr, k_ptr, v_ptr, sink_ptr, seed_ptr, o_ptr, lse_ptr,
     # strides, in elements
     stride_qb, stride_qh, stride_qn, stride_qd,
     stride_kb, stride_kh, stride_kn, stride_kd,
@@ -54,11 +47,16 @@ def flash_forward_kernel(
     stride_ob, stride_oh, stride_on, stride_od,
     stride_lb, stride_lh, stride_ln,
     # runtime scalars
-    heads_q, group, len_q, len_k, scale,
+    heads_q, group,
+    len_q, len_k, left, right, scale, softcap, dropout_threshold, keep_scale,
     # constexprs
     HEAD_DIM: tl.constexpr,
     HEAD_DIM_V: tl.constexpr,
-    IS_CAUSAL: tl.constexpr,
+    HAS_LEFT: tl.constexpr,
+    HAS_RIGHT: tl.constexpr,
+    HAS_SOFTCAP: tl.constexpr,
+    HAS_DROPOUT: tl.constexpr,
+    HAS_SINK: tl.constexpr,
     DOT_PRECISION: tl.constexpr,
     BLOCK_D: tl.constexpr,
     BLOCK_DV: tl.constexpr,
@@ -93,27 +91,36 @@ def flash_forward_kernel(
     m_i = tl.full([BLOCK_M], -float("inf"), tl.float32)  # base-2 units
     l_i = tl.zeros([BLOCK_M], tl.float32)
     acc = tl.zeros([BLOCK_M, BLOCK_DV], tl.float32)
-    scale_log2 = scale * LOG2_E
-    step_n = tl.full([], BLOCK_N, tl.int64)
+    if HAS_SINK:
+        # a sink is a key without a value, seen by every row
+        m_i = tl.zeros([BLOCK_M], tl.float32) + tl.load(sink_ptr + h) * LOG2_E
+        l_i = tl.where(m_i == -float("inf"), 0.0, 1.0)
+    if HAS_DROPOUT:
+        seed = tl.load(seed_ptr)
+    score_scale = scale / softcap if HAS_SOFTCAP else scale * LOG2_E
 
     # query row i stands at key position i + Nk - Nq (bottom-right)
     diagonal = len_k - len_q
     positions = offs_m + diagonal  # [BLOCK_M]
-    stop, full = len_k, len_k
-    if IS_CAUSAL:
-        # the last row sees keys below `stop`; the first row, which sees least, those below `full`
-        stop = tl.minimum(len_k, tl.minimum(start_m + BLOCK_M, len_q) + diagonal)
-        full = tl.maximum(tl.minimum(len_k, start_m + diagonal + 1), 0)
-    full = full // BLOCK_N * BLOCK_N
+    stop_m = tl.minimum(start_m + BLOCK_M, len_q)
+    low, full_low, full_high, high = tiles_seen(
+        start_m, stop_m, diagonal, left, right, len_k, HAS_LEFT, HAS_RIGHT, BLOCK_N
+    )
+    if HAS_LEFT:
+        k_ptr += low.to(tl.int64) * stride_kn
+        v_ptr += low.to(tl.int64) * stride_vn
+    step_n = tl.full([], BLOCK_N, tl.int64)
 
-    # first the tiles that every row sees whole, then those cut by the diagonal or the last key
-    for IS_EDGE in tl.static_range(2):
-        for start_n in range(full if IS_EDGE else 0, stop if IS_EDGE else full, BLOCK_N):
+    # tiles cut by the left bound, tiles that every row sees whole, tiles cut by the right bound
+    for PART in tl.static_range(0 if HAS_LEFT else 1, 3):
+        part_low = low if PART < WHOLE else full_low if PART == WHOLE else full_high
+        part_high = full_low if PART < WHOLE else full_high if PART == WHOLE else high
+        for start_n in range(part_low, part_high, BLOCK_N):
             # step: load_kv
             cols = start_n + offs_n  # [BLOCK_N]
             mask_n = cols < len_k
             mask_k, mask_v = mask_d[:, None], mask_dv[None, :]
-            if IS_EDGE:
+            if PART != WHOLE:
                 # keys past len_k load as 0 and are masked below
                 mask_k, mask_v = mask_k & mask_n[None, :], mask_v & mask_n[:, None]
             k_ptrs = tile_ptrs(k_ptr, offs_d, offs_n, stride_kd, stride_kn)
@@ -124,33 +131,34 @@ def flash_forward_kernel(
             v_ptr += step_n * stride_vn
 
             # step: scores
-            s = tl.dot(q, k, input_precision=DOT_PRECISION) * scale_log2  # [BLOCK_M, BLOCK_N]
+            s = tl.dot(q, k, input_precision=DOT_PRECISION) * score_scale  # [BLOCK_M, BLOCK_N]
+            if HAS_SOFTCAP:
+                s = tanh(s) * (softcap * LOG2_E)
 
             # step: mask
-            if IS_EDGE:
-                visible = mask_n[None, :]
-                if IS_CAUSAL:
-                    visible = visible & (positions[:, None] >= cols[None, :])
+            if PART != WHOLE:
+                visible = visible_pairs(
+                    positions[:, None], cols[None, :], mask_n[None, :],
+                    left, right, HAS_LEFT, HAS_RIGHT,
+                )  # fmt: skip
                 s = tl.where(visible, s, -float("inf"))
 
             # step: update
-            m_i, l_i, acc = online_softmax_step(m_i, l_i, acc, s, v, DOT_PRECISION)
+            keep = None
+            if HAS_DROPOUT:
+                keep = kept(seed, b, h, offs_m[:, None], cols[None, :], dropout_threshold)
+            m_i, l_i, acc = online_softmax_step(m_i, l_i, acc, s, v, keep, DOT_PRECISION)
 
     # step: store
     # a row that sees no key has l = 0 and m = -inf: it stores o = 0, lse = -inf
     l_safe = tl.where(l_i == 0.0, 1.0, l_i)  # [BLOCK_M]
     o = acc / l_safe[:, None]  # [BLOCK_M, BLOCK_DV]
+    if HAS_DROPOUT:
+        o = o * keep_scale
     o_ptrs = tile_ptrs(o_ptr, offs_m, offs_dv, stride_on, stride_od)
     tl.store(o_ptrs, o.to(o_ptr.dtype.element_ty), mask=mask_m[:, None] & mask_dv[None, :])
     lse = (m_i + tl.log2(l_safe)) * LN_2  # [BLOCK_M], natural units
     tl.store(lse_ptr + offs_m.to(tl.int64) * stride_ln, lse, mask=mask_m)
-
-
-def problem_of(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> AttentionProblem:
-    """The sizes of a call whose tensors were already validated."""
-    (b, hq, nq, d), (hkv, nk, dv) = q.shape, v.shape[1:]
-    dtype: Any = str(q.dtype).removeprefix("torch.")
-    return AttentionProblem(b, hq, hkv, nq, nk, d, dv, dtype, causal)
 
 
 def flash_forward(
@@ -159,20 +167,26 @@ def flash_forward(
     v: torch.Tensor,
     *,
     causal: bool = False,
+    window: tuple[int, int] | None = None,
+    softcap: float | None = None,
     scale: float | None = None,
+    sink: torch.Tensor | None = None,
+    dropout_p: float = 0.0,
+    seed: torch.Tensor | None = None,
     tile: TileShape | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Attention output and log-sum-exp, without ever storing the scores.
 
     Launcher of `flash_forward_kernel`: it allocates, chooses a tile that fits the device, and
-    starts one program per tile of queries. No gradients: see `fa_toolkit.flash_attention`.
+    starts one program per tile of queries. Validation and autograd: `fa_toolkit.flash_attention`.
 
     Shapes:
-        q: [B, Hq, Nq, D]; k: [B, Hkv, Nk, D]; v: [B, Hkv, Nk, Dv]; any strides;
-        o: [B, Hq, Nq, Dv]; lse: [B, Hq, Nq], float32, natural logarithm.
+        q: [B, Hq, Nq, D]; k: [B, Hkv, Nk, D]; v: [B, Hkv, Nk, Dv]; any strides; sink: [Hq];
+        o: [B, Hq, Nq, Dv], laid out as q; lse: [B, Hq, Nq], float32, natural logarithm.
 
     Args:
-        scale: factor of q k^T, 1/sqrt(D) if None.
+        window, softcap, scale, sink, dropout_p: as in `fa_toolkit.flash_attention`.
+        seed: one int64 on the device of q, needed under dropout.
         tile: BLOCK_M and BLOCK_N, powers of two (on a GPU at least 16); None: chosen.
 
     Raises:
@@ -181,9 +195,12 @@ def flash_forward(
         ArgumentError: if the tile cannot run on this device.
     """
     require_kernels(q, k, v)
-    problem = problem_of(q, k, v, causal)
-    scale = 1 / math.sqrt(problem.head_dim) if scale is None else float(scale)
-    o = torch.empty(*q.shape[:3], problem.head_dim_v, dtype=q.dtype, device=q.device)
+    call = Call.of(
+        q, k, v, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,
+        dropout_p=dropout_p, seed=seed,
+    )  # fmt: skip
+    problem = call.problem
+    o = output_like(q, problem.head_dim_v)
     lse = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
     if not lse.numel():
         return o, lse
@@ -193,11 +210,10 @@ def flash_forward(
     grid = (problem.batch * problem.heads_q * row_tiles,)
     with on_device_of(q):
         flash_forward_kernel[grid](
-            q, k, v, o, lse,
+            q, k, v, call.sink, call.seed, o, lse,
             *q.stride(), *k.stride(), *v.stride(), *o.stride(), *lse.stride(),
-            problem.heads_q, problem.group, problem.len_q, problem.len_k, scale,
-            HEAD_DIM=problem.head_dim, HEAD_DIM_V=problem.head_dim_v,
-            IS_CAUSAL=causal, DOT_PRECISION=dot_precision(q),
+            problem.heads_q, problem.group, *call.scalars,
+            **call.flags, HAS_SINK=sink is not None, DOT_PRECISION=dot_precision(q),
             BLOCK_D=plan.block_d, BLOCK_DV=plan.block_dv,
             BLOCK_M=plan.tile.block_m, BLOCK_N=plan.tile.block_n,
             num_warps=plan.num_warps, num_stages=plan.num_stages,

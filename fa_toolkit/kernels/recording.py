@@ -19,8 +19,9 @@ import torch
 from ..problem import AttentionProblem, TileShape
 from ..tiled.trace import Algorithm, Event, Step
 from . import runtime
+from .call import problem_of
 from .configuration import choose_launch
-from .flash_forward import flash_forward, problem_of
+from .flash_forward import flash_forward
 
 Range = tuple[int, int]
 _LABEL = re.compile(r"\s*# step: (\w+)")

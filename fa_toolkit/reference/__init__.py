@@ -1,6 +1,7 @@
 """Dull truth in plain torch: what every faster version is judged by. Nothing here is fast."""
 
 from .attention import Gradients, attention, attention_backward
+from .dropout import check_dropout, kept, philox
 from .inputs import compute_dtype, problem_of, visible_pairs
 from .softmax import (
     BlockState,
@@ -19,10 +20,13 @@ __all__ = [
     "PassCounter",
     "attention",
     "attention_backward",
+    "check_dropout",
     "compute_dtype",
+    "kept",
     "naive_softmax",
     "online_softmax",
     "online_softmax_states",
+    "philox",
     "problem_of",
     "safe_softmax",
     "split_blocks",

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from ..problem import AttentionProblem
+from .dropout import check_dropout, kept
 from .inputs import check_scalars, compute_dtype, problem_of, visible_pairs
 
 MINUS_INF = float("-inf")
@@ -36,6 +37,8 @@ def attention(
     softcap: float | None = None,
     scale: float | None = None,
     sink: Tensor | None = None,
+    dropout_p: float = 0.0,
+    seed: int | Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Exact attention and its log-sum-exp.
 
@@ -54,6 +57,9 @@ def attention(
         softcap: scores become cap * tanh(s / cap); None or 0 is off.
         scale: 1 / sqrt(D) if None.
         sink: one extra logit per query head, in the denominator only.
+        dropout_p: share of the probabilities set to 0, the others divided by 1 - p; lse is not
+            touched.
+        seed: what is dropped is a function of it and of (b, h, i, j).
 
     Returns:
         o in the dtype of q; lse in natural units, float32 (float64 for float64 inputs).
@@ -67,7 +73,8 @@ def attention(
     s, _ = _scores(problem, wide_q, wide_k, scale, cap)  # [B, Hq, Nq, Nk]
     lse = torch.logsumexp(_with_sink(s, sink), dim=-1)  # [B, Hq, Nq]
     p = torch.exp(s - _pivot(lse)[..., None])  # [B, Hq, Nq, Nk]
-    return (p @ wide_v).to(q.dtype), lse
+    factor = _dropout_factor(problem, check_dropout(dropout_p, seed), seed, p)
+    return (factor * p @ wide_v).to(q.dtype), lse
 
 
 def attention_backward(
@@ -84,6 +91,8 @@ def attention_backward(
     softcap: float | None = None,
     scale: float | None = None,
     sink: Tensor | None = None,
+    dropout_p: float = 0.0,
+    seed: int | Tensor | None = None,
 ) -> Gradients:
     """Gradients of attention from what forward leaves behind: o and lse, no N x N matrix.
 
@@ -112,7 +121,8 @@ def attention_backward(
     delta = (wide_do * o.to(wide_q.dtype)).sum(-1)  # [B, Hq, Nq]
     if dlse is not None:
         delta = delta - dlse
-    ds = p * (wide_do @ wide_v.mT - delta[..., None])  # [B, Hq, Nq, Nk]
+    factor = _dropout_factor(problem, check_dropout(dropout_p, seed), seed, p)
+    ds = p * (factor * (wide_do @ wide_v.mT) - delta[..., None])  # [B, Hq, Nq, Nk]
     if cap:
         ds = ds * (1 - (s / cap) ** 2)
     ds = ds.masked_fill(~visible, 0.0)
@@ -124,7 +134,7 @@ def attention_backward(
     return Gradients(
         (scale * ds @ wide_k).to(q.dtype),
         _sum_group(problem, scale * ds.mT @ wide_q).to(k.dtype),
-        _sum_group(problem, p.mT @ wide_do).to(v.dtype),
+        _sum_group(problem, (factor * p).mT @ wide_do).to(v.dtype),
         dsink,
     )
 
@@ -155,6 +165,17 @@ def _scores(
     if cap:
         s = cap * torch.tanh(s / cap)
     return s.masked_fill(~visible, MINUS_INF), visible
+
+
+def _dropout_factor(
+    problem: AttentionProblem, dropout_p: float, seed: int | Tensor | None, p: Tensor
+) -> Tensor | float:
+    """1 / (1 - p) where dropout keeps an entry, 0 where not; 1 without dropout."""
+    if not dropout_p or seed is None:
+        return 1.0
+    sizes = (problem.batch, problem.heads_q, problem.len_q, problem.len_k)
+    place = torch.meshgrid(*(torch.arange(n, device=p.device) for n in sizes), indexing="ij")
+    return kept(seed, dropout_p, *place).to(p.dtype) / (1 - dropout_p)
 
 
 def _with_sink(s: Tensor, sink: Tensor | None) -> Tensor:

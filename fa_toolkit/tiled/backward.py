@@ -14,7 +14,7 @@ from ..problem import TileShape, column_tiles, key_tiles, query_tiles, row_tiles
 from ..reference import Gradients
 from .call import Call, Trace
 from .forward import DEFAULT_TILE
-from .program import Launch, Load, Program, Span, Store, Work, run
+from .program import Launch, Load, Place, Program, Span, Store, Work, run
 from .trace import Step
 
 MINUS_INF = float("-inf")
@@ -36,6 +36,8 @@ def flash_backward(
     softcap: float | None = None,
     scale: float | None = None,
     sink: Tensor | None = None,
+    dropout_p: float = 0.0,
+    seed: int | Tensor | None = None,
 ) -> Gradients:
     """Gradients of attention in tiles: the fast, untraced way.
 
@@ -56,8 +58,9 @@ def flash_backward(
         ShapeError, DtypeError: if o, lse, do or dlse do not belong to q, k, v.
     """
     call = Call.of(
-        q, k, v, tile, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink
-    )
+        q, k, v, tile, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,
+        dropout_p=dropout_p, seed=seed,
+    )  # fmt: skip
     _add_saved(call, o, lse, do, dlse)
     delta, grads = call.new("Delta", q, 0), _outputs(call, q, k, v)
     run(_launches(call), call.memory, tile)
@@ -80,6 +83,8 @@ def trace_flash_backward(
     softcap: float | None = None,
     scale: float | None = None,
     sink: Tensor | None = None,
+    dropout_p: float = 0.0,
+    seed: int | Tensor | None = None,
     keep_values: bool = False,
 ) -> Trace:
     """The same programs as `flash_backward`, every load and store written down.
@@ -89,8 +94,9 @@ def trace_flash_backward(
         "dsink" where there is a sink.
     """
     call = Call.of(
-        q, k, v, tile, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink
-    )
+        q, k, v, tile, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,
+        dropout_p=dropout_p, seed=seed,
+    )  # fmt: skip
     _add_saved(call, o, lse, do, dlse)
     outputs = {"Delta": call.new("Delta", q, 0), **_outputs(call, q, k, v)}
     trace = call.trace("flash_backward", _launches(call), outputs, keep_values=keep_values)
@@ -132,8 +138,8 @@ def _launches(call: Call) -> list[Launch]:
     cols = tuple(column_tiles(call.problem, call.tile))
     return [
         Launch("delta", rows, False, lambda span, place: _delta_program(call, span)),
-        Launch("dkdv", cols, True, lambda span, place: _dkdv_program(call, span)),
-        Launch("dq", rows, False, lambda span, place: _dq_program(call, span)),
+        Launch("dkdv", cols, True, lambda span, place: _dkdv_program(call, span, place)),
+        Launch("dq", rows, False, lambda span, place: _dq_program(call, span, place)),
     ]
 
 
@@ -148,7 +154,7 @@ def _delta_program(call: Call, rows: Span) -> Program:
     yield Store(Step.STORE, "Delta", rows, delta)
 
 
-def _dkdv_program(call: Call, cols: Span) -> Program:
+def _dkdv_program(call: Call, cols: Span, place: Place) -> Program:
     """dK and dV of one tile of keys, from every query of every head that can see it."""
     k = yield Load(Step.LOAD_KV, "K", cols)  # [..., N, D]
     v = yield Load(Step.LOAD_KV, "V", cols)  # [..., N, Dv]
@@ -167,9 +173,11 @@ def _dkdv_program(call: Call, cols: Span) -> Program:
                 p = p.masked_fill(hidden, 0.0)
                 yield Work(Step.MASK, rows, cols, {"p": p})
 
-            dv = dv + p.mT @ do
+            one = Place(place.batch, place.head, slice(member, member + 1))
+            factor = call.dropout_factor(one, rows, cols)
+            dv = dv + (factor * p).mT @ do
             yield Work(Step.GRAD_V, rows, cols, {"dv": dv})
-            dp = do @ v.mT  # [..., M, N]
+            dp = factor * (do @ v.mT)  # [..., M, N]
             yield Work(Step.GRAD_P, rows, cols, {"dp": dp})
             ds = _grad_scores(call, s, p, dp, delta, hidden)  # [..., M, N]
             yield Work(Step.GRAD_S, rows, cols, {"ds": ds})
@@ -179,7 +187,7 @@ def _dkdv_program(call: Call, cols: Span) -> Program:
     yield Store(Step.STORE, "dV", cols, dv)
 
 
-def _dq_program(call: Call, rows: Span) -> Program:
+def _dq_program(call: Call, rows: Span, place: Place) -> Program:
     """dQ of one tile of queries, from every tile of keys it can see."""
     q = yield Load(Step.LOAD_Q, "Q", rows)  # [..., M, D]
     do = yield Load(Step.LOAD_Q, "dO", rows)  # [..., M, Dv]
@@ -197,7 +205,7 @@ def _dq_program(call: Call, rows: Span) -> Program:
             p = p.masked_fill(hidden, 0.0)
             yield Work(Step.MASK, rows, cols, {"p": p})
 
-        dp = do @ v.mT  # [..., M, N]
+        dp = call.dropout_factor(place, rows, cols) * (do @ v.mT)  # [..., M, N]
         yield Work(Step.GRAD_P, rows, cols, {"dp": dp})
         ds = _grad_scores(call, s, p, dp, delta, hidden)  # [..., M, N]
         yield Work(Step.GRAD_S, rows, cols, {"ds": ds})

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ..problem import AttentionProblem, TileShape, tile_kind
-from ..reference import compute_dtype, problem_of, visible_pairs
+from ..reference import check_dropout, compute_dtype, kept, problem_of, visible_pairs
 from ..reference.inputs import check_scalars
 from .ledger import Ledger
 from .program import Launch, Memory, Place, Span, record
@@ -23,6 +23,8 @@ class Call:
     Args:
         cap: soft cap of the scores, 0 for none.
         sink: [1, Hkv, group, 1] in the compute dtype, or None.
+        dropout_p: share of the probabilities that is dropped.
+        seed: decides which; read from the device once.
     """
 
     problem: AttentionProblem
@@ -33,6 +35,8 @@ class Call:
     sink: Tensor | None
     dtype: torch.dtype
     device: torch.device
+    dropout_p: float = 0.0
+    seed: int = 0
 
     @classmethod
     def of(
@@ -47,6 +51,8 @@ class Call:
         softcap: float | None,
         scale: float | None,
         sink: Tensor | None,
+        dropout_p: float = 0.0,
+        seed: int | Tensor | None = None,
     ) -> Call:
         """Validate the arguments of a call and lay q, k and v out in memory."""
         problem = problem_of(q, k, v, causal=causal, window=window, sink=sink)
@@ -57,7 +63,9 @@ class Call:
         if sink is not None:
             shape = (1, problem.heads_kv, problem.group, 1)
             sink = sink.detach().to(q.device, kind).reshape(shape)
-        return cls(problem, tile, memory, scale, cap, sink, kind, q.device)
+        dropout_p = check_dropout(dropout_p, seed)
+        drawn = int(seed) if dropout_p and seed is not None else 0
+        return cls(problem, tile, memory, scale, cap, sink, kind, q.device, dropout_p, drawn)
 
     def scores(self, q: Tensor, k: Tensor) -> Tensor:
         """scale * q k^T, through the soft cap if there is one."""
@@ -73,6 +81,18 @@ class Call:
         if tile_kind(self.problem, *rows, *cols) == "full":
             return None
         return ~visible_pairs(self.problem, rows, cols, self.device)
+
+    def dropout_factor(self, place: Place, rows: Span, cols: Span) -> Tensor | float:
+        """[batches, heads, members, rows, cols]: 1 / (1 - p) where kept, 0 where dropped; or 1."""
+        if not self.dropout_p:
+            return 1.0
+        p = self.problem
+        batch = torch.arange(p.batch, device=self.device)[place.batch]
+        heads = torch.arange(p.heads_q, device=self.device).reshape(p.heads_kv, p.group)
+        head = heads[place.head, place.member]
+        i, j = (torch.arange(*span, device=self.device) for span in (rows, cols))
+        at = (batch[:, None, None, None, None], head[..., None, None], i[:, None], j)
+        return kept(self.seed, self.dropout_p, *at).to(self.dtype) / (1 - self.dropout_p)
 
     def sink_at(self, place: Place) -> Tensor | None:
         """The sinks of a place's heads, [1, heads, members, 1]."""

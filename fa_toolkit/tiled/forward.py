@@ -29,6 +29,8 @@ def flash_forward(
     softcap: float | None = None,
     scale: float | None = None,
     sink: Tensor | None = None,
+    dropout_p: float = 0.0,
+    seed: int | Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Exact attention in tiles: the fast, untraced way, many heads at a time.
 
@@ -41,7 +43,7 @@ def flash_forward(
 
     Args:
         tile: BLOCK_M by BLOCK_N.
-        causal, window, softcap, scale, sink: as in `reference.attention`.
+        causal, window, softcap, scale, sink, dropout_p, seed: as in `reference.attention`.
 
     Returns:
         o in the dtype of q; lse in natural units, float32 (float64 for float64 inputs).
@@ -53,8 +55,9 @@ def flash_forward(
         (True, 4.0)
     """
     call = Call.of(
-        q, k, v, tile, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink
-    )
+        q, k, v, tile, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,
+        dropout_p=dropout_p, seed=seed,
+    )  # fmt: skip
     o, lse = call.new("O", q, v.shape[-1]), call.new("lse", q, 0)
     run(_launches(call), call.memory, tile)
     return o, lse
@@ -72,6 +75,8 @@ def trace_flash_forward(
     softcap: float | None = None,
     scale: float | None = None,
     sink: Tensor | None = None,
+    dropout_p: float = 0.0,
+    seed: int | Tensor | None = None,
     keep_values: bool = False,
 ) -> Trace:
     """The same programs as `flash_forward`, one head at a time, every load and store written down.
@@ -84,8 +89,9 @@ def trace_flash_forward(
         a Trace with outputs "O" and "lse".
     """
     call = Call.of(
-        q, k, v, tile, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink
-    )
+        q, k, v, tile, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,
+        dropout_p=dropout_p, seed=seed,
+    )  # fmt: skip
     outputs = {"O": call.new("O", q, v.shape[-1]), "lse": call.new("lse", q, 0)}
     return call.trace("flash_forward", _launches(call), outputs, keep_values=keep_values)
 
@@ -119,7 +125,7 @@ def flash_forward_program(call: Call, rows: Span, place: Place) -> Program:
             s = s.masked_fill(hidden, float("-inf"))
             yield Work(Step.MASK, rows, cols, {"s": s})
 
-        state, alpha, p = state.fold(s, v)
+        state, alpha, p = state.fold(s, v, call.dropout_factor(place, rows, cols))
         m, l, acc = state  # noqa: E741  (the letter of the formula)
         yield Work(Step.UPDATE, rows, cols, {"alpha": alpha, "p": p, "m": m, "l": l, "acc": acc})
     o, lse = state.finish()

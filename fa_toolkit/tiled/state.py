@@ -61,7 +61,9 @@ class SoftmaxState(NamedTuple):
             m = sink.to(m).expand_as(m)
         return cls(m, (m != MINUS_INF).to(dtype), acc)
 
-    def fold(self, s: Tensor, v: Tensor) -> tuple[SoftmaxState, Tensor, Tensor]:
+    def fold(
+        self, s: Tensor, v: Tensor, factor: Tensor | float = 1.0
+    ) -> tuple[SoftmaxState, Tensor, Tensor]:
         """Fold in one tile of scores and values; also (alpha, p), for those who want to watch.
 
             m_new = max(m, max_j s_j)     alpha = e^(m - m_new)     p = e^(s - m_new)
@@ -69,6 +71,9 @@ class SoftmaxState(NamedTuple):
 
         Shapes:
             s, p: [..., M, N]; v: [..., N, Dv]; alpha: [..., M].
+
+        Args:
+            factor: what dropout makes of each p before it meets v; l does not see it.
         """
         if s.shape[-1] == 0:
             return self, torch.ones_like(self.m), s
@@ -77,7 +82,7 @@ class SoftmaxState(NamedTuple):
         alpha = torch.exp(self.m - pivot)  # [..., M]
         p = torch.exp(s - pivot[..., None])  # [..., M, N]
         l_new = self.l * alpha + p.sum(-1)
-        acc = self.acc * alpha[..., None] + p @ v  # [..., M, Dv]
+        acc = self.acc * alpha[..., None] + factor * p @ v  # [..., M, Dv]
         return SoftmaxState(m_new, l_new, acc), alpha, p
 
     def update(self, s: Tensor, v: Tensor) -> SoftmaxState:

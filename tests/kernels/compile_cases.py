@@ -1,4 +1,4 @@
-"""Compile the forward kernel for GPUs that are not here. Run as a program in a fresh process.
+"""Compile the attention kernels for GPUs that are not here. Run as a program in a fresh process.
 
 The launcher itself supplies the arguments, so the very configuration a user would get is compiled.
 Prints one JSON object: case name -> registers, spills, shared memory and its limit, features.
@@ -32,7 +32,8 @@ from triton.runtime import driver
 
 from fa_toolkit.kernels.configuration import Device, plan_launch
 
-flash = importlib.import_module("fa_toolkit.kernels.flash_forward")
+forward = importlib.import_module("fa_toolkit.kernels.flash_forward")
+backward = importlib.import_module("fa_toolkit.kernels.flash_backward")
 
 #: compute capability -> shared memory one block may use, in bytes
 #: (CUDA programming guide, table of technical specifications, minus 1 KiB kept by the system)
@@ -59,8 +60,9 @@ class NoDriver:
 
 
 class Warmup:
-    """Stands in for the kernel: compiles where it would launch."""
+    """Stands in for a kernel: compiles where it would launch, if it is the one that is asked for."""
 
+    asked = ""
     compiled: Any = None
 
     def __init__(self, kernel: Any) -> None:
@@ -68,7 +70,8 @@ class Warmup:
 
     def __getitem__(self, grid: Any) -> Any:
         def compile_only(*args: Any, **meta: Any) -> None:
-            Warmup.compiled = self.kernel.warmup(*args, grid=grid, **meta)
+            if Warmup.asked in self.kernel.__name__:
+                Warmup.compiled = self.kernel.warmup(*args, grid=grid, **meta)
 
         return compile_only
 
@@ -94,43 +97,68 @@ def resources(cubin: bytes) -> dict[str, int]:
     }
 
 
+CASE = re.compile(
+    r"(?:(dkdv|dq)-)?sm(\d+)-(\w+)-D(\d+)(?::(\d+))?(-causal)?(-window)?(-softcap)?(-dropout)?(-sink)?(-N1)?"
+)
+
+
+def options(found: Any) -> dict[str, Any]:
+    """The keywords of a call that a case name asks for."""
+    keywords: dict[str, Any] = {"causal": bool(found[6])}
+    if found[7]:
+        keywords["window"] = (300, 5)
+    if found[8]:
+        keywords["softcap"] = 20.0
+    if found[9]:
+        keywords |= {"dropout_p": 0.1, "seed": torch.zeros(1, dtype=torch.int64)}
+    if found[10]:
+        keywords["sink"] = torch.zeros(4)
+    return keywords
+
+
 def compile_case(name: str) -> dict[str, Any]:
-    """`sm90-fp16-D128-causal`, or D24:40 for D != Dv, N1 for one query and one key."""
-    found = re.fullmatch(r"sm(\d+)-(\w+)-D(\d+)(?::(\d+))?(-causal)?(-N1)?", name)
+    """`sm90-fp16-D128-causal`, `dkdv-...` or `dq-...`; D24:40 is D != Dv, N1 one query, one key."""
+    found = CASE.fullmatch(name)
     assert found, name
-    capability, dtype, d, dv = int(found[1]), DTYPES[found[2]], int(found[3]), found[4]
-    length = 1 if found[6] else 1024
+    kernel, capability, dtype = found[1] or "forward", int(found[2]), DTYPES[found[3]]
+    d, dv, length = int(found[4]), int(found[5] or found[4]), 1 if found[11] else 1024
     q = torch.empty(1, 4, length, d, dtype=dtype)
     k = torch.empty(1, 2, length, d, dtype=dtype)
-    v = torch.empty(1, 2, length, int(dv or d), dtype=dtype)
+    v = torch.empty(1, 2, length, dv, dtype=dtype)
     device = Device(divmod(capability, 10), LIMITS[capability])
-    NoDriver.capability = capability
-    bounds: list[int] = []
+    NoDriver.capability, Warmup.asked = capability, kernel
+    bounds: dict[str, int] = {}
 
-    def choose(problem: Any, _: Any, tile: Any = None) -> Any:
-        plan = plan_launch(problem, device, tile)
-        bounds.append(plan.shared(problem.itemsize, device))
+    def choose(problem: Any, _: Any, tile: Any = None, which: Any = "forward") -> Any:
+        plan = plan_launch(problem, device, tile, which)
+        bounds[which] = plan.shared(problem.itemsize, device)
         return plan
 
-    flash.choose_launch = choose
-    flash.flash_forward(q, k, v, causal=bool(found[5]))
-    kernel = Warmup.compiled
+    forward.choose_launch = backward.choose_launch = choose
+    if kernel == "forward":
+        forward.flash_forward(q, k, v, **options(found))
+    else:
+        o, lse = torch.empty(1, 4, length, dv, dtype=dtype), torch.empty(1, 4, length)
+        backward.flash_backward(q, k, v, o, lse, o, **options(found))
+    compiled = Warmup.compiled
     return {
-        **resources(kernel.asm["cubin"]),
-        "shared": kernel.metadata.shared,
-        "bound": bounds[0],
+        **resources(compiled.asm["cubin"]),
+        "shared": compiled.metadata.shared,
+        "bound": bounds[kernel],
         "limit": LIMITS[capability],
-        "wgmma": "wgmma.mma_async" in kernel.asm["ptx"],
-        "mma": "mma.sync" in kernel.asm["ptx"],
-        "tcgen05": "tcgen05.mma" in kernel.asm["ptx"],
-        "warps": kernel.metadata.num_warps,
+        "wgmma": "wgmma.mma_async" in compiled.asm["ptx"],
+        "mma": "mma.sync" in compiled.asm["ptx"],
+        "tcgen05": "tcgen05.mma" in compiled.asm["ptx"],
+        "warps": compiled.metadata.num_warps,
     }
 
 
 def main() -> None:
     driver.set_active(NoDriver())  # type: ignore[arg-type]
-    flash.require_kernels = lambda *tensors: None
-    flash.flash_forward_kernel = Warmup(flash.flash_forward_kernel)
+    for module in (forward, backward):
+        module.require_kernels = lambda *tensors: None
+        for name in [name for name in vars(module) if name.endswith("_kernel")]:
+            setattr(module, name, Warmup(getattr(module, name)))
     print(json.dumps({name: compile_case(name) for name in sys.argv[1:]}))
 
 

@@ -1,0 +1,104 @@
+"""One call of an attention kernel: its sizes, its options and how they reach the kernel.
+
+Tensors were validated before; allocates and launches nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..problem import AttentionProblem
+
+RANDOM_BITS = 31  # of a random number that decide about one entry
+
+
+def problem_of(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    causal: bool = False,
+    window: tuple[int, int] | None = None,
+) -> AttentionProblem:
+    """The sizes and the mask of a call whose tensors were already validated."""
+    (b, hq, nq, d), (hkv, nk, dv) = q.shape, v.shape[1:]
+    dtype: Any = str(q.dtype).removeprefix("torch.")
+    return AttentionProblem(b, hq, hkv, nq, nk, d, dv, dtype, causal, window)
+
+
+def output_like(x: torch.Tensor, width: int | None = None) -> torch.Tensor:
+    """A dense [B, H, N, width] whose heads and rows lie in the order of those of `x`.
+
+    So a model that keeps its heads beside each other, [B, N, H, D], gets them back that way.
+    """
+    b, h, n, d = x.shape
+    width = d if width is None else width
+    if x.stride(1) < x.stride(2):
+        return torch.empty(b, n, h, width, dtype=x.dtype, device=x.device).transpose(1, 2)
+    return torch.empty(b, h, n, width, dtype=x.dtype, device=x.device)
+
+
+@dataclass(frozen=True)
+class Call:
+    """What the kernels of one call are told besides q, k and v.
+
+    Args:
+        softcap: 0 for none.
+        sink: [Hq], float32, contiguous, or None.
+        seed: one int64 on the device, only looked at under dropout.
+    """
+
+    problem: AttentionProblem
+    scale: float
+    softcap: float
+    sink: torch.Tensor | None
+    dropout_p: float
+    seed: torch.Tensor | None
+
+    @classmethod
+    def of(
+        cls,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        *,
+        causal: bool = False,
+        window: tuple[int, int] | None = None,
+        softcap: float | None = None,
+        scale: float | None = None,
+        sink: torch.Tensor | None = None,
+        dropout_p: float = 0.0,
+        seed: torch.Tensor | None = None,
+    ) -> Call:
+        """Settle the defaults."""
+        problem = problem_of(q, k, v, causal, window)
+        scale = 1 / math.sqrt(problem.head_dim) if scale is None else float(scale)
+        sink = None if sink is None else sink.detach().float().contiguous()
+        seed = seed if dropout_p else None
+        return cls(problem, scale, softcap or 0.0, sink, dropout_p, seed)
+
+    @property
+    def scalars(self) -> tuple[Any, ...]:
+        """lengths and runtime options, in the order of the kernels' signatures."""
+        p = self.problem
+        everything = p.len_q + p.len_k  # a bound as far as this hides nothing and fits 32 bits
+        left = everything if p.left is None else min(p.left, everything)
+        right = everything if p.right is None else min(p.right, everything)
+        threshold = min(round(self.dropout_p * 2**RANDOM_BITS), 2**RANDOM_BITS - 1)
+        lengths = (p.len_q, p.len_k, left, right)
+        return (*lengths, self.scale, self.softcap, threshold, 1 / (1 - self.dropout_p))
+
+    @property
+    def flags(self) -> dict[str, Any]:
+        """The constexpr arguments that say which features a kernel is compiled with."""
+        return {
+            "HEAD_DIM": self.problem.head_dim,
+            "HEAD_DIM_V": self.problem.head_dim_v,
+            "HAS_LEFT": self.problem.left is not None,
+            "HAS_RIGHT": self.problem.right is not None,
+            "HAS_SOFTCAP": self.softcap > 0,
+            "HAS_DROPOUT": self.dropout_p > 0,
+        }

@@ -1,0 +1,90 @@
+"""What the attention kernels share: pointers of a tile, which tiles and pairs a mask lets through.
+
+Device functions only; nothing here launches.
+"""
+
+from __future__ import annotations
+
+import math
+
+import triton
+import triton.language as tl
+
+LOG2_E: tl.constexpr = tl.constexpr(math.log2(math.e))
+LN_2: tl.constexpr = tl.constexpr(math.log(2))
+#: The parts of a loop over tiles, in order: cut by the near bound, whole, cut by the far bound.
+WHOLE: tl.constexpr = tl.constexpr(1)
+
+
+@triton.jit
+def tile_ptrs(base_ptr, rows, cols, stride_row, stride_col):
+    """Pointers of the tile rows x cols. Offsets in 64 bits: a row times a stride passes 2^31."""
+    return (
+        base_ptr + rows.to(tl.int64)[:, None] * stride_row + cols.to(tl.int64)[None, :] * stride_col
+    )
+
+
+@triton.jit
+def tiles_seen(
+    start,
+    stop,
+    shift,
+    before,
+    after,
+    length,
+    HAS_BEFORE: tl.constexpr,
+    HAS_AFTER: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Bounds of the tiles that positions start..stop-1 meet among `length` partners.
+
+    Position x meets partners from x + shift - before to x + shift + after. On the grid of BLOCK:
+    low..high holds all tiles that any position meets, full_low..full_high those that each position
+    meets whole. `problem.visible_keys` is the same rule.
+    """
+    low = tl.full([], 0, tl.int32)
+    full_low, high, full_high = low, low + length, low + length
+    if HAS_BEFORE:
+        low = tl.maximum(start + shift - before, 0) // BLOCK * BLOCK
+        full_low = tl.cdiv(tl.maximum(stop - 1 + shift - before, 0), BLOCK) * BLOCK
+    if HAS_AFTER:
+        high = tl.minimum(stop + shift + after, length)
+        full_high = tl.maximum(tl.minimum(start + shift + after + 1, length), 0)
+    full_high = full_high // BLOCK * BLOCK
+    if HAS_BEFORE:
+        full_high = tl.maximum(full_high, low)
+        full_low = tl.maximum(tl.minimum(full_low, full_high), low)
+    return low, full_low, full_high, high
+
+
+@triton.jit
+def visible_pairs(
+    positions, cols, inside, left, right, HAS_LEFT: tl.constexpr, HAS_RIGHT: tl.constexpr
+):
+    """The pairs of `inside` that the window lets through; the arguments broadcast."""
+    if HAS_LEFT:
+        inside = inside & (cols >= positions - left)
+    if HAS_RIGHT:
+        inside = inside & (cols <= positions + right)
+    return inside
+
+
+@triton.jit
+def tanh(x):
+    """tanh in float32: a polynomial near 0, where 1 - 2 / (e^2x + 1) would cancel."""
+    square = x * x
+    p = square * -5.70498872745e-3 + 2.06390887954e-2
+    p = square * p - 5.37397155531e-2
+    p = square * p + 1.33314422036e-1
+    small = x + x * square * (square * p - 3.33332819422e-1)
+    large = 1.0 - 2.0 / (tl.exp2(tl.abs(x) * (2.0 * LOG2_E)) + 1.0)
+    return tl.where(tl.abs(x) < 0.625, small, tl.where(x < 0.0, -large, large))
+
+
+@triton.jit
+def kept(seed, b, h, rows, cols, threshold):
+    """Which entries dropout keeps: a function of the seed and of (b, h, row, key) alone."""
+    head, batch = h.to(tl.uint32), b.to(tl.uint32)
+    random, _, _, _ = tl.philox(seed, cols.to(tl.uint32), rows.to(tl.uint32), head, batch)
+    # 31 bits are compared, so that the threshold is an int32
+    return (random >> 1).to(tl.int32) >= threshold
