@@ -1,193 +1,42 @@
 """The public door: `flash_attention` checks its arguments, chooses an implementation, runs it.
 
-Every implementation offers the same two functions, forward and backward, so autograd, validation
-and the choice exist once. Computes nothing itself.
+Gradients and compilation are the operator's, see `operator`. Computes nothing itself.
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args, overload
+from typing import Literal, get_args, overload
 
 import torch
 from torch import Tensor
 
 from .errors import ArgumentError, BackendUnavailable, DeviceError, DtypeError
 from .language import Text
+from .operator import Options, attention_op, refuse_transforms
 from .problem import AttentionProblem
+from .reference import check_dropout
 from .reference.inputs import check_scalars, problem_of
 from .tiled import merge_partials
 
 Impl = Literal["auto", "triton", "tiled", "reference"]
 Implementation = Literal["triton", "tiled", "reference"]
-Gradients = tuple[Tensor, Tensor, Tensor, Tensor | None]
 
 __all__ = ["flash_attention", "merge_partials"]
 
 
-@dataclass(frozen=True)
-class _Call:
-    """The checked arguments of one call that are not tensors."""
+def _refuse(impl: Implementation, problem: AttentionProblem) -> None:
+    """Say what an implementation cannot do.
 
-    problem: AttentionProblem
-    scale: float
-    softcap: float
-
-    @property
-    def keywords(self) -> dict[str, Any]:
-        """As `reference` and `tiled` take them."""
-        return {
-            "causal": self.problem.causal,
-            "window": self.problem.window,
-            "softcap": self.softcap,
-            "scale": self.scale,
-        }
-
-
-class _Backend(NamedTuple):
-    """One implementation. `refuse` raises BackendUnavailable for what it cannot do."""
-
-    forward: Callable[[_Call, Tensor, Tensor, Tensor, Tensor | None], tuple[Tensor, Tensor]]
-    backward: Callable[..., Gradients] | None
-    refuse: Callable[[_Call, bool, bool], None]
-
-
-def _reference_forward(
-    call: _Call, q: Tensor, k: Tensor, v: Tensor, sink: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    from .reference import attention
-
-    return attention(q, k, v, sink=sink, **call.keywords)
-
-
-def _reference_backward(call: _Call, *saved: Tensor, sink: Tensor | None) -> Gradients:
-    from .reference import attention_backward
-
-    return attention_backward(*saved, sink=sink, **call.keywords)
-
-
-def _tiled_forward(
-    call: _Call, q: Tensor, k: Tensor, v: Tensor, sink: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    from .tiled import flash_forward
-
-    return flash_forward(q, k, v, sink=sink, **call.keywords)
-
-
-def _tiled_backward(call: _Call, *saved: Tensor, sink: Tensor | None) -> Gradients:
-    from .tiled import flash_backward
-
-    return flash_backward(*saved, sink=sink, **call.keywords)
-
-
-def _triton_forward(
-    call: _Call, q: Tensor, k: Tensor, v: Tensor, sink: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    kernels = importlib.import_module(".kernels", __package__)
-    result: tuple[Tensor, Tensor] = kernels.flash_forward(
-        q, k, v, causal=call.problem.causal, scale=call.scale
-    )
-    return result
-
-
-def _refuse_nothing(call: _Call, has_sink: bool, needs_grad: bool) -> None:
-    """Plain torch runs everywhere and does everything."""
-
-
-def _refuse_triton(call: _Call, has_sink: bool, needs_grad: bool) -> None:
-    lacking = {
-        Text("float64", "float64"): call.problem.dtype == "float64",
-        Text("window", "window"): call.problem.window not in (None, (-1, -1)),
-        Text("softcap", "softcap"): bool(call.softcap),
-        Text("sink", "sink"): has_sink,
-        Text("gradients", "梯度"): needs_grad,
-    }
-    missing = [name for name, wanted in lacking.items() if wanted]
-    if missing:
+    Raises:
+        BackendUnavailable: with what can do it.
+    """
+    if impl == "triton" and problem.dtype == "float64":
         raise BackendUnavailable(
             'impl="triton"',
-            expected=Text(
-                "a call the Triton kernel can do: forward, full or causal",
-                "Triton kernel 能完成的调用：前向，无掩码或因果掩码",
-            ),
-            got=Text(", ".join(m.en for m in missing), "、".join(m.zh for m in missing)),
-            hint=Text(
-                'impl="tiled"' + (", or torch.no_grad()" if needs_grad else ""),
-                'impl="tiled"' + ("，或 torch.no_grad()" if needs_grad else ""),
-            ),
+            expected=Text("float16, bfloat16 or float32", "float16、bfloat16 或 float32"),
+            got="float64",
+            hint='impl="tiled"',
         )
-
-
-_BACKENDS: dict[str, _Backend] = {
-    "reference": _Backend(_reference_forward, _reference_backward, _refuse_nothing),
-    "tiled": _Backend(_tiled_forward, _tiled_backward, _refuse_nothing),
-    "triton": _Backend(_triton_forward, None, _refuse_triton),
-}
-
-
-class _Attention(torch.autograd.Function):
-    """(o, lse) with gradients through both, whichever implementation runs."""
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        sink: Tensor | None,
-        call: _Call,
-        backend: _Backend,
-    ) -> tuple[Tensor, Tensor]:
-        o, lse = backend.forward(call, q, k, v, sink)
-        ctx.save_for_backward(q, k, v, o, lse, sink)
-        ctx.call, ctx.backend = call, backend
-        ctx.set_materialize_grads(False)
-        return o, lse
-
-    @staticmethod
-    def backward(ctx: Any, do: Tensor | None, dlse: Tensor | None) -> tuple[Any, ...]:
-        q, k, v, o, lse, sink = ctx.saved_tensors
-        if do is None and dlse is None:
-            return (None,) * 6
-        with torch.no_grad():
-            filled = torch.zeros_like(o) if do is None else do
-            grads = ctx.backend.backward(ctx.call, q, k, v, o, lse, filled, dlse, sink=sink)
-        if torch.is_grad_enabled():  # create_graph=True
-            sources = [x for x in (q, k, v, sink, do, dlse) if x is not None]
-            grads = _no_second_derivative(sources, grads)
-        wanted = zip(grads, ctx.needs_input_grad, strict=False)
-        return (*(grad if needed else None for grad, needed in wanted), None, None)
-
-
-class _NoSecondDerivative(torch.autograd.Function):
-    """Passes a gradient through; whoever differentiates it again is told that it cannot be."""
-
-    @staticmethod
-    def forward(ctx: Any, grad: Tensor, *sources: Tensor) -> Tensor:
-        return grad.view_as(grad)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> Any:
-        raise BackendUnavailable(
-            "flash_attention",
-            expected=Text("gradients of first order", "一阶梯度"),
-            got=Text("a gradient of its gradient", "对梯度再求梯度"),
-            hint=Text(
-                "reference.attention, which autograd can differentiate twice",
-                "reference.attention，autograd 可以对它求二阶导",
-            ),
-        )
-
-
-def _no_second_derivative(sources: list[Tensor], grads: Gradients) -> Gradients:
-    def guard(grad: Tensor) -> Tensor:
-        guarded: Tensor = _NoSecondDerivative.apply(grad, *sources)  # type: ignore[no-untyped-call]
-        return guarded
-
-    dq, dk, dv, dsink = grads
-    return guard(dq), guard(dk), guard(dv), None if dsink is None else guard(dsink)
 
 
 def _choose(impl: str, q: Tensor) -> Implementation:
@@ -222,6 +71,16 @@ def _check_sink(sink: Tensor | None, q: Tensor) -> None:
         raise DeviceError("sink", expected=str(q.device), got=str(sink.device))
 
 
+def _seed(seed: int | Tensor | None, q: Tensor) -> Tensor:
+    """One int64 on the device of q; drawn from torch's generator if None."""
+    if seed is None:
+        return torch.randint(-(2**63), 2**63 - 1, (1,), dtype=torch.int64, device=q.device)
+    if isinstance(seed, Tensor):
+        return seed.detach().reshape(1).to(q.device)
+    wrapped = (seed + 2**63) % 2**64 - 2**63
+    return torch.full((1,), wrapped, dtype=torch.int64, device=q.device)
+
+
 @overload
 def flash_attention(
     q: Tensor,
@@ -233,6 +92,9 @@ def flash_attention(
     softcap: float | None = ...,
     scale: float | None = ...,
     sink: Tensor | None = ...,
+    dropout_p: float = ...,
+    seed: int | Tensor | None = ...,
+    deterministic: bool | None = ...,
     return_lse: Literal[False] = ...,
     impl: Impl = ...,
 ) -> Tensor: ...
@@ -247,6 +109,9 @@ def flash_attention(
     softcap: float | None = ...,
     scale: float | None = ...,
     sink: Tensor | None = ...,
+    dropout_p: float = ...,
+    seed: int | Tensor | None = ...,
+    deterministic: bool | None = ...,
     return_lse: Literal[True],
     impl: Impl = ...,
 ) -> tuple[Tensor, Tensor]: ...
@@ -260,6 +125,9 @@ def flash_attention(
     softcap: float | None = None,
     scale: float | None = None,
     sink: Tensor | None = None,
+    dropout_p: float = 0.0,
+    seed: int | Tensor | None = None,
+    deterministic: bool | None = None,
     return_lse: bool = False,
     impl: Impl = "auto",
 ) -> Tensor | tuple[Tensor, Tensor]:
@@ -283,6 +151,10 @@ def flash_attention(
         softcap: scores become cap * tanh(s / cap); None or 0 is off.
         scale: 1 / sqrt(D) if None.
         sink: [Hq], one extra logit per query head, in the denominator only.
+        dropout_p: share of the probabilities set to 0, the others divided by 1 - p.
+        seed: what is dropped is a function of it and of (b, h, i, j); None draws one from torch's
+            generator.
+        deterministic: None follows torch; every implementation is deterministic as it is.
         return_lse: also return the log-sum-exp (natural logarithm), differentiable.
         impl: "auto" runs the Triton kernel for CUDA tensors and the tiled algorithm otherwise;
             "triton", "tiled" or "reference" run just that.
@@ -301,13 +173,17 @@ def flash_attention(
         (True, [0.0, 0.6931, 1.0986])
     """
     q, k, v = _autocast(q, k, v)
-    problem = problem_of(q, k, v, causal=bool(causal), window=window, sink=sink)
     _check_sink(sink, q)
-    call = _Call(problem, *check_scalars(problem, scale, softcap))
-    backend = _BACKENDS[_choose(impl, q)]
-    tensors = [q, k, v] if sink is None else [q, k, v, sink]
-    needs_grad = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
-    backend.refuse(call, sink is not None, needs_grad)
-    with torch.autocast(q.device.type, enabled=False):
-        o, lse = _Attention.apply(q, k, v, sink, call, backend)  # type: ignore[no-untyped-call]
+    chosen = _choose(impl, q)
+    if not torch.compiler.is_compiling():  # compiled, the operator's own checks speak at run time
+        if torch._C._are_functorch_transforms_active():
+            refuse_transforms()
+        problem = problem_of(q, k, v, causal=bool(causal), window=window, sink=sink)
+        _refuse(chosen, problem)
+        check_scalars(problem, scale, softcap)
+        check_dropout(dropout_p, 0 if seed is None else seed)
+    left, right = (-1, -1) if window is None else window
+    options = Options(causal, left, right, softcap or 0.0, scale, dropout_p, chosen)
+    drawn = _seed(seed, q) if dropout_p else None
+    o, lse = attention_op(q, k, v, sink, drawn, *options)
     return (o, lse) if return_lse else o

@@ -1,0 +1,219 @@
+"""The operator `fa_toolkit::attention` and its backward, as PyTorch's compiler and autograd see them.
+
+Every implementation runs behind the same two operators, so shapes for tracing, gradients and
+refusals exist once. Checks no arguments and chooses nothing: that is `attention`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, NamedTuple, NoReturn
+
+import torch
+from torch import Tensor
+
+from .errors import BackendUnavailable
+from .language import Text
+
+# what is not a tensor, in the order of both schemas and of `Options`
+_OPTIONS = (
+    "bool causal, SymInt left, SymInt right, float softcap, float? scale, float dropout_p, str impl"
+)
+_FORWARD = f"(Tensor q, Tensor k, Tensor v, Tensor? sink, Tensor? seed, {_OPTIONS})"
+_BACKWARD = (
+    "(Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, Tensor do, Tensor? dlse, "
+    f"Tensor? sink, Tensor? seed, bool needs_dq, bool needs_dkdv, {_OPTIONS})"
+)
+
+
+class Options(NamedTuple):
+    """What both operators take besides tensors.
+
+    Args:
+        left, right: the window, -1 for unbounded.
+        softcap: 0 for none.
+        scale: None for 1/sqrt(D).
+    """
+
+    causal: bool = False
+    left: int = -1
+    right: int = -1
+    softcap: float = 0.0
+    scale: float | None = None
+    dropout_p: float = 0.0
+    impl: str = "tiled"
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """As all implementations take them."""
+        return {
+            "causal": self.causal,
+            "window": None if self.left < 0 and self.right < 0 else (self.left, self.right),
+            "softcap": self.softcap,
+            "scale": self.scale,
+            "dropout_p": self.dropout_p,
+        }
+
+
+def _functions(impl: str) -> tuple[Any, Any]:
+    """(forward, backward) of an implementation."""
+    home, forward, backward = {
+        "reference": ("reference", "attention", "attention_backward"),
+        "tiled": ("tiled", "flash_forward", "flash_backward"),
+        "triton": ("kernels", "flash_forward", "flash_backward"),
+    }[impl]
+    module = importlib.import_module(f".{home}", __package__)
+    return getattr(module, forward), getattr(module, backward)
+
+
+def _forward(
+    q: Tensor, k: Tensor, v: Tensor, sink: Tensor | None, seed: Tensor | None, *options: Any
+) -> tuple[Tensor, Tensor]:
+    """(o, lse), whichever implementation runs."""
+    settings = Options(*options)
+    forward, _ = _functions(settings.impl)
+    with torch.autocast(q.device.type, enabled=False):
+        o, lse = forward(q, k, v, sink=sink, seed=seed, **settings.keywords)
+    return o, lse
+
+
+def _backward(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    o: Tensor,
+    lse: Tensor,
+    do: Tensor,
+    dlse: Tensor | None,
+    sink: Tensor | None,
+    seed: Tensor | None,
+    needs_dq: bool,
+    needs_dkdv: bool,
+    *options: Any,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """(dq, dk, dv, dsink); an empty tensor for what was not asked for."""
+    settings = Options(*options)
+    _, backward = _functions(settings.impl)
+    more: dict[str, bool] = {}
+    if settings.impl == "triton":
+        more = {"needs_dq": needs_dq, "needs_dkdv": needs_dkdv}
+    with torch.autocast(q.device.type, enabled=False):
+        dq, dk, dv, dsink = backward(
+            q, k, v, o, lse, do, dlse, sink=sink, seed=seed, **settings.keywords, **more
+        )
+    return (
+        dq if needs_dq else q.new_empty(0),
+        dk if needs_dkdv else k.new_empty(0),
+        dv if needs_dkdv else v.new_empty(0),
+        q.new_empty(0) if dsink is None else dsink,
+    )
+
+
+def _shaped_like(x: Tensor, width: Any, impl: str) -> Tensor:
+    """What the implementation allocates for a result that belongs to `x`."""
+    if impl == "triton":
+        kernels_call = importlib.import_module(".kernels.call", __package__)
+        shaped: Tensor = kernels_call.output_like(x, width)
+        return shaped
+    return x.new_empty(*x.shape[:3], width)
+
+
+def _fake_forward(
+    q: Tensor, k: Tensor, v: Tensor, sink: Tensor | None, seed: Tensor | None, *options: Any
+) -> tuple[Tensor, Tensor]:
+    kind = torch.float64 if q.dtype == torch.float64 else torch.float32
+    o = _shaped_like(q, v.shape[-1], Options(*options).impl)
+    return o, q.new_empty(q.shape[:3], dtype=kind)
+
+
+def _fake_backward(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    o: Tensor,
+    lse: Tensor,
+    do: Tensor,
+    dlse: Tensor | None,
+    sink: Tensor | None,
+    seed: Tensor | None,
+    needs_dq: bool,
+    needs_dkdv: bool,
+    *options: Any,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    impl = Options(*options).impl
+
+    def grad(x: Tensor, needed: bool) -> Tensor:
+        return _shaped_like(x, x.shape[-1], impl) if needed else x.new_empty(0)
+
+    dsink = q.new_empty(0) if sink is None else sink.new_empty(sink.shape)
+    return grad(q, needs_dq), grad(k, needs_dkdv), grad(v, needs_dkdv), dsink
+
+
+def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    q, k, v, sink, seed, *options = inputs
+    ctx.save_for_backward(q, k, v, *output, sink, seed)
+    ctx.options = options
+    ctx.set_materialize_grads(False)
+
+
+def _differentiate(ctx: Any, do: Tensor | None, dlse: Tensor | None) -> tuple[Any, ...]:
+    q, k, v, o, lse, sink, seed = ctx.saved_tensors
+    rest = (None,) * (1 + len(ctx.options))
+    if do is None and dlse is None:
+        return (None,) * 4 + rest
+    needs_q, needs_k, needs_v, needs_sink = ctx.needs_input_grad[:4]
+    dq, dk, dv, dsink = attention_backward_op(
+        q, k, v, o, lse, torch.zeros_like(o) if do is None else do, dlse, sink, seed,
+        needs_q, needs_k or needs_v, *ctx.options,
+    )  # fmt: skip
+    grads = ((dq, needs_q), (dk, needs_k), (dv, needs_v), (dsink, needs_sink))
+    return (*(grad if needed else None for grad, needed in grads), *rest)
+
+
+def _refuse_second_derivative(ctx: Any, *grads: Any) -> NoReturn:
+    raise BackendUnavailable(
+        "flash_attention",
+        expected=Text("gradients of first order", "一阶梯度"),
+        got=Text("a gradient of its gradient", "对梯度再求梯度"),
+        hint=Text(
+            "reference.attention, which autograd can differentiate twice",
+            "reference.attention，autograd 可以对它求二阶导",
+        ),
+    )
+
+
+def refuse_transforms() -> NoReturn:
+    """Say that vmap and the transforms of torch.func stop here.
+
+    Raises:
+        BackendUnavailable: always.
+    """
+    raise BackendUnavailable(
+        "flash_attention",
+        expected=Text("a plain call", "普通调用"),
+        got=Text("a call inside vmap or another transform of torch.func", "在 vmap 或 torch.func 变换中调用"),
+        hint=Text(
+            "batch and heads as axes of the tensors; reference.attention can be transformed",
+            "把批次和头作为张量的维度；reference.attention 可以变换",
+        ),
+    )  # fmt: skip
+
+
+# `torch.library.custom_op` would say the same, but its first call imports PyTorch's compiler and
+# with it Triton, before it is settled whether kernels are interpreted here
+_LIBRARY = torch.library.Library("fa_toolkit", "DEF")
+_TAGS = (torch.Tag.pt2_compliant_tag,)
+_LIBRARY.define(f"attention{_FORWARD} -> (Tensor, Tensor)", tags=_TAGS)
+_LIBRARY.define(f"attention_backward{_BACKWARD} -> (Tensor, Tensor, Tensor, Tensor)", tags=_TAGS)
+_LIBRARY.impl("attention", _forward, "CompositeExplicitAutograd")
+_LIBRARY.impl("attention_backward", _backward, "CompositeExplicitAutograd")
+torch.library.register_fake("fa_toolkit::attention", _fake_forward, lib=_LIBRARY)
+torch.library.register_fake("fa_toolkit::attention_backward", _fake_backward, lib=_LIBRARY)
+torch.library.register_autograd(
+    "fa_toolkit::attention", _differentiate, setup_context=_remember, lib=_LIBRARY
+)
+torch.library.register_autograd(
+    "fa_toolkit::attention_backward", _refuse_second_derivative, lib=_LIBRARY
+)
+attention_op = torch.ops.fa_toolkit.attention.default
+attention_backward_op = torch.ops.fa_toolkit.attention_backward.default
