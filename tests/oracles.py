@@ -117,7 +117,14 @@ class Truth:
 
 
 def _forward(
-    q: Tensor, k: Tensor, v: Tensor, sink: Tensor | None, seen: Tensor, scale: float, cap: float
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    sink: Tensor | None,
+    seen: Tensor,
+    scale: float,
+    cap: float,
+    factor: Tensor,
 ) -> dict[str, Tensor]:
     raw = scale * q @ k.mT
     s = (cap * torch.tanh(raw / cap) if cap else raw).masked_fill(~seen, float("-inf"))
@@ -128,7 +135,7 @@ def _forward(
         alive = (logits > float("-inf")).any(-1)
         lse = torch.where(alive, torch.logsumexp(logits.masked_fill(~alive[..., None], 0), -1), lse)
     p = torch.exp(s - lse.masked_fill(lse == float("-inf"), 0)[..., None])
-    return {"o": p @ v, "lse": lse, "p": p, "raw": raw}
+    return {"o": (factor * p) @ v, "lse": lse, "p": p, "raw": raw, "factor": factor}
 
 
 def truth(
@@ -141,12 +148,14 @@ def truth(
     softcap: float | None = None,
     scale: float | None = None,
     sink: Tensor | None = None,
+    keep: Tensor | None = None,
+    dropout_p: float = 0.0,
     do: Tensor | None = None,
     dlse: Tensor | None = None,
 ) -> Truth:
     """Attention of the very inputs in float64; gradients by autograd where `do` or `dlse` comes.
 
-    Values: o, lse, and dq, dk, dv (dsink with a sink).
+    Values: o, lse, and dq, dk, dv (dsink with a sink). `keep`: what dropout keeps, [B, Hq, Nq, Nk].
     """
     (b, hq, nq, d), (hkv, nk, dv) = q.shape, v.shape[1:]
     dtype = q.dtype
@@ -158,7 +167,10 @@ def truth(
     leaves = [t.detach().cpu().double().requires_grad_() for t in (q, k, v)]
     leaf_sink = None if sink is None else sink.detach().cpu().double().requires_grad_()
     wide = [leaves[0], *(t.repeat_interleave(group, 1) for t in leaves[1:])]
-    f = _forward(*wide, leaf_sink, seen, scale, cap)
+    factor = torch.ones((), dtype=torch.float64)
+    if keep is not None:
+        factor = keep.cpu().double() / (1 - dropout_p)
+    f = _forward(*wide, leaf_sink, seen, scale, cap, factor)
     result = Truth({"o": f["o"].detach(), "lse": f["lse"].detach()}, {}, {}, {}, dtype)
     grads = do is not None or dlse is not None
     do64 = torch.zeros_like(f["o"]) if do is None else do.detach().cpu().double()
@@ -196,22 +208,27 @@ def _bounds(
 ) -> None:
     """Fill in the sums of absolute terms. `a` bounds |ds| per unit of float32 rounding."""
     q, k, v = absolute
-    p, finite_lse = f["p"], f["lse"].masked_fill(f["lse"] == float("-inf"), 0)
+    factor, p, finite_lse = f["factor"], f["p"], f["lse"].masked_fill(f["lse"] == float("-inf"), 0)
     a = (abs(scale) * q @ k.mT + f["raw"].abs() + finite_lse.abs()[..., None] + 1) * seen
     mean_a = (p * a).sum(-1, keepdim=True) + (finite_lse.abs() * (sink is not None))[..., None]
     wobble = p * (a + mean_a)  # how far p moves when every score is rounded
     ones = seen.double().expand_as(p)
-    out.terms["o"], out.through["o"], out.small["o"] = p @ v, wobble @ v, ones @ v + 1
+    o = (factor * p) @ v
+    out.terms["o"], out.through["o"], out.small["o"] = o, (factor * wobble) @ v, ones @ v + 1
     out.through["lse"] = finite_lse.abs() + mean_a[..., 0]
     out.terms["lse"] = out.small["lse"] = torch.zeros_like(finite_lse)
     if not grads:
         return
-    row = (do * (p @ v)).sum(-1, keepdim=True)  # rowsum(|dO| P|V|)
-    spread = do @ v.mT + row + dlse[..., None]
+    row = (do * o).sum(-1, keepdim=True)  # rowsum(|dO| P|V|)
+    spread = factor * (do @ v.mT) + row + dlse[..., None]
     slope = 1 - torch.tanh(f["raw"] / cap) ** 2 if cap else torch.ones_like(p)
-    g, dg = p * spread, wobble * spread + p * (wobble @ v * do).sum(-1, keepdim=True)
+    g, dg = p * spread, wobble * spread + p * (out.through["o"] * do).sum(-1, keepdim=True)
     dg = dg + (g * (a + 1) if cap else 0)
-    sides = ((out.terms, g * slope, p), (out.through, dg, wobble), (out.small, ones, ones))
+    sides = (
+        (out.terms, g * slope, factor * p),
+        (out.through, dg, factor * wobble),
+        (out.small, ones, ones),
+    )
     for table, left, mid in sides:
         table["dq"] = abs(scale) * left @ k + (table is out.small)
         table["dk"] = abs(scale) * left.mT @ q + (table is out.small)

@@ -8,7 +8,7 @@ import tempfile
 
 import pytest
 import torch
-from forward_cases import CASES, TALL, Case, check
+from attention_cases import CASES, TALL, Case, check
 from oracles import (
     assert_no_worse_than_peer,
     assert_within_budget,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from forward_cases import CASES, Case, check
+from attention_cases import CASES, Case, check
 from oracles import (
     DTYPES,
     LAYOUTS,

@@ -14,7 +14,7 @@ from types import ModuleType
 
 import pytest
 import torch
-from forward_cases import Case, check
+from attention_cases import Case, check
 
 import fa_toolkit.kernels as kernels
 from fa_toolkit.problem import AttentionProblem, TileShape
