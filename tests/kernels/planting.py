@@ -1,0 +1,47 @@
+"""Plants a bug in the source of the kernels: one text replaced, everything loaded beside the real.
+
+The four files are loaded anew under other names, so that a bug in a shared one reaches both
+launchers and the real modules stay as they are.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import fa_toolkit.kernels as kernels
+
+FILES = ("tiles", "call", "flash_forward", "flash_backward")
+FOLDER = Path(kernels.__file__).parent
+
+
+@dataclass(frozen=True)
+class Bug:
+    """`old` occurs once in `file`; `new` stands there instead."""
+
+    file: str
+    old: str
+    new: str
+
+
+def plant(bug: Bug | None, folder: Path) -> dict[str, ModuleType]:
+    """All files with the bug in one of them, or with none."""
+    loaded = {}
+    for name in FILES:
+        source = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
+        if bug and bug.file == name:
+            assert source.count(bug.old) == 1, f"{bug.old!r} occurs {source.count(bug.old)} times"
+            source = source.replace(bug.old, bug.new)
+        for shared in FILES:
+            source = source.replace(f"from .{shared} import", f"from ._planted_{shared} import")
+        path = folder / f"_planted_{name}.py"
+        path.write_text(source, encoding="utf-8")
+        spec = importlib.util.spec_from_file_location(f"fa_toolkit.kernels.{path.stem}", path)
+        assert spec and spec.loader
+        loaded[name] = module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+    return loaded
