@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from .flash_forward import flash_forward, flash_forward_kernel, online_softmax_step
     from .launching import device, launch
     from .matmul import matmul, matmul_kernel
-    from .recording import Access, KernelTrace, Recording, record, trace_flash_forward
+    from .recording import (
+        Access,
+        KernelTrace,
+        Recording,
+        record,
+        trace_flash_backward,
+        trace_flash_forward,
+    )
     from .row_softmax import online_row_softmax_kernel, row_softmax, row_softmax_kernel
     from .vector_add import vector_add, vector_add_kernel
 
@@ -47,6 +54,7 @@ _HOMES = {
     "record": "recording",
     "row_softmax": "row_softmax",
     "row_softmax_kernel": "row_softmax",
+    "trace_flash_backward": "recording",
     "trace_flash_forward": "recording",
     "vector_add": "vector_add",
     "vector_add_kernel": "vector_add",
@@ -75,6 +83,7 @@ __all__ = [
     "require",
     "row_softmax",
     "row_softmax_kernel",
+    "trace_flash_backward",
     "trace_flash_forward",
     "vector_add",
     "vector_add_kernel",

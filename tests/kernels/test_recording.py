@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -41,6 +42,41 @@ def test_bytes_equal_the_io_model(problem: AttentionProblem) -> None:
     assert ledger.by_tensor == dict(model.by_tensor)
     assert (ledger.reads, ledger.writes) == (model.reads, model.writes)
     assert ledger.by_phase == dict(model.phases)
+
+
+BACKWARD = [
+    AttentionProblem(1, 4, 2, 33, 50, 16, 24, causal=True),
+    AttentionProblem(2, 2, 1, 40, 30, 16),
+    AttentionProblem(1, 1, 1, 60, 70, 16, window=(20, 5)),
+    AttentionProblem(1, 2, 2, 50, 20, 16, causal=True),
+]
+
+
+@pytest.mark.parametrize("problem", BACKWARD, ids=case_id)
+def test_the_backward_kernels_move_what_the_tiled_algorithm_and_the_model_say(
+    problem: AttentionProblem,
+) -> None:
+    tile = TileShape(16, 32)
+    q, k, v = make_qkv(problem, torch.float16, layout="padded")
+    mask: dict[str, Any] = {"causal": problem.causal, "window": problem.window, "tile": tile}
+    o, lse = tiled.flash_forward(q, k, v, **mask)
+    trace = kernels.trace_flash_backward(q, k, v, o, lse, o, **mask)
+    expected = tiled.trace_flash_backward(q, k, v, o, lse, o, **mask)
+    assert trace.events == [e for e in expected.events if e.kind != "work"]
+    model, ledger = io_model.flash_backward_traffic(problem, tile), tiled.Ledger.of(trace.events)
+    assert ledger.by_tensor == dict(model.by_tensor)
+    assert ledger.by_phase == dict(model.phases)
+
+
+def test_a_window_moves_less_and_the_sink_and_the_seed_are_no_events() -> None:
+    problem = AttentionProblem(1, 2, 1, 40, 70, 16, window=(9, 3))
+    tile = TileShape(16, 16)
+    q, k, v = make_qkv(problem, torch.float16)
+    extra = {"sink": torch.zeros(2), "dropout_p": 0.1, "seed": torch.tensor([3])}
+    trace = kernels.trace_flash_forward(q, k, v, window=(9, 3), tile=tile, **extra)
+    model = io_model.flash_forward_traffic(problem, tile)
+    assert tiled.Ledger.of(trace.events).by_tensor == dict(model.by_tensor)
+    assert model.reads < io_model.flash_forward_traffic(replace(problem, window=None), tile).reads
 
 
 def test_a_plain_kernel_is_recorded_with_lines_and_boxes() -> None:
