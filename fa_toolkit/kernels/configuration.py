@@ -41,6 +41,8 @@ class LaunchPlan:
     def shared(self, itemsize: int, device: Device) -> int:
         """Upper bound of the shared memory in bytes: what stays, what streams, scores, row sums.
 
+        Scores, and in dkdv one operand more, count once again where they change their layout.
+
         Hopper and later keep a buffer per stage, Ampere one less; before that products are done
         without tensor cores, on float32 operands and one buffer.
         """
@@ -49,7 +51,7 @@ class LaunchPlan:
         m, n, both = self.tile.block_m, self.tile.block_n, self.block_d + self.block_dv
         stays, streams, scores = {
             "forward": (m * self.block_d, n * both, m * n),
-            "dkdv": (n * both, m * both, 2 * m * n),
+            "dkdv": (n * both, m * both, 2 * m * n + n * max(self.block_d, self.block_dv)),
             "dq": (m * both, n * both, m * n),
         }[self.kernel]
         row_sums = 4 * self.num_warps * (n if self.kernel == "dkdv" else m)
@@ -86,7 +88,7 @@ class _Row:
     num_stages: int
 
 
-_ANY, _AMPERE, _HOPPER = (0, 0), (8, 0), (9, 0)
+_ANY, _AMPERE, _HOPPER, _BLACKWELL = (0, 0), (8, 0), (9, 0), (10, 0)
 
 _Table = dict[int, tuple[_Row, ...]]
 
@@ -113,12 +115,17 @@ _SINGLE: _Table = {
 # the side that no product sums over, keys in dkdv and rows in dq, may be shorter than 16
 _DKDV_HALF: _Table = {
     64: (_Row(_AMPERE, 32, 128, 8, 2), _Row(_AMPERE, 32, 64, 8, 2), _Row(_ANY, 32, 32, 4, 1)),
-    128: (_Row(_AMPERE, 32, 64, 8, 2), _Row(_AMPERE, 32, 32, 8, 2), _Row(_ANY, 16, 16, 4, 1)),
-    256: (_Row(_AMPERE, 32, 64, 8, 2), _Row(_AMPERE, 32, 32, 8, 1), _Row(_ANY, 16, 8, 4, 1)),
+    128: (
+        _Row(_BLACKWELL, 32, 64, 8, 1),
+        _Row(_AMPERE, 32, 64, 8, 2),
+        _Row(_AMPERE, 32, 32, 8, 1),
+        _Row(_ANY, 16, 16, 4, 1),
+    ),
+    256: (_Row(_AMPERE, 32, 32, 8, 1), _Row(_AMPERE, 16, 16, 4, 1), _Row(_ANY, 16, 8, 4, 1)),
 }
 _DKDV_SINGLE: _Table = {
-    128: (_Row(_AMPERE, 32, 64, 8, 2), _Row(_AMPERE, 32, 32, 8, 1), _Row(_ANY, 16, 16, 4, 1)),
-    256: (_Row(_AMPERE, 32, 32, 8, 1), _Row(_AMPERE, 16, 16, 4, 1), _Row(_ANY, 16, 8, 4, 1)),
+    128: (_Row(_AMPERE, 32, 32, 8, 1), _Row(_AMPERE, 16, 16, 4, 1), _Row(_ANY, 16, 16, 4, 1)),
+    256: (_Row(_AMPERE, 16, 16, 4, 1), _Row(_ANY, 16, 8, 4, 1)),
 }
 _DQ_HALF: _Table = {
     64: (_Row(_AMPERE, 128, 64, 8, 2), _Row(_AMPERE, 64, 64, 8, 2), _Row(_ANY, 32, 32, 4, 1)),
