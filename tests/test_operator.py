@@ -11,7 +11,6 @@ import pytest
 import torch
 import torch._dynamo
 from oracles import assert_within_budget, make_grads, make_qkv, truth
-from torch._dynamo.testing import CompileCounterWithBackend
 from torch.utils.checkpoint import checkpoint
 
 from fa_toolkit import flash_attention
@@ -66,14 +65,14 @@ def test_triton_forward_and_every_gradient() -> None:
 
 
 @pytest.mark.parametrize("impl", IMPLS)
+@torch._dynamo.config.patch(error_on_recompile=True)
 def test_compile_sees_one_graph_and_no_recompile_for_a_new_length(impl: str) -> None:
     torch._dynamo.reset()
-    counter = CompileCounterWithBackend("aot_eager")
 
     def call(*tensors: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return flash_attention(*tensors, causal=True, return_lse=True, impl=impl)  # type: ignore[call-overload,no-any-return]
 
-    compiled = torch.compile(call, backend=counter, fullgraph=True, dynamic=True)
+    compiled = torch.compile(call, backend="aot_eager", fullgraph=True, dynamic=True)
     for len_q, len_k in ((19, 23), (29, 31), (37, 53)):
         problem = AttentionProblem(2, 4, 2, len_q, len_k, 8, 12, dtype="float32")
         q, k, v = _leaves(problem)
@@ -84,8 +83,6 @@ def test_compile_sees_one_graph_and_no_recompile_for_a_new_length(impl: str) -> 
         plain = torch.autograd.grad(plain_o.sum() + plain_lse.cos().sum(), (q, k, v))
         for a, b in zip(mine, plain, strict=True):
             torch.testing.assert_close(a, b)
-    assert counter.frame_count == 1
-    assert sum(node.op == "call_function" for node in counter.graphs[0].graph.nodes) >= 1
 
 
 def test_compiled_dropout_draws_anew_each_time_and_follows_the_seed_of_torch() -> None:
