@@ -202,7 +202,7 @@ def test_head_dimension_257_is_refused() -> None:
 def test_triton_says_what_it_cannot_do() -> None:
     double = {"q": torch.ones(1, 4, 9, 8), "k": torch.ones(1, 2, 9, 8), "v": torch.ones(1, 2, 9, 8)}
     changes = {name: x.double() for name, x in double.items()}
-    with using("en"), pytest.raises(BackendUnavailable, match='float64.*Try: impl="tiled"'):
+    with using("en"), pytest.raises(BackendUnavailable, match=r'float64.*Try: impl="tiled"'):
         _call(impl="triton", **changes)
 
 

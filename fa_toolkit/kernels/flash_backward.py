@@ -6,7 +6,7 @@ and two runs agree to the last bit. Gradients of the sink are summed from Delta 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import triton

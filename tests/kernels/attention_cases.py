@@ -46,16 +46,16 @@ class Case:
         scale = "" if self.scale is None else f"-scale{self.scale}"
         spread = "" if self.spread == 1 else f"-spread{self.spread:g}"
         options = f"-cap{self.softcap:g}" if self.softcap else ""
-        options += ("-sink" if self.sink else "") + (f"-p{self.dropout_p}" if self.dropout_p else "")
+        options += ("-sink" if self.sink else "") + (
+            f"-p{self.dropout_p}" if self.dropout_p else ""
+        )
         tail = f"{scale}{spread}{options}"
         return f"{case_id(self.problem)}{tile}-{self.problem.dtype}-{self.layout}{tail}"
 
     def inputs(self, device: str = "cpu") -> tuple[torch.Tensor, ...]:
         """q, k, v."""
         kind = DTYPES[self.problem.dtype]
-        return make_qkv(
-            self.problem, kind, layout=self.layout, device=device, spread=self.spread
-        )
+        return make_qkv(self.problem, kind, layout=self.layout, device=device, spread=self.spread)
 
     def options(self, device: str = "cpu") -> dict[str, Any]:
         """The keywords of the call, as launchers and oracle take them."""
@@ -110,6 +110,7 @@ EXTRA = (
     Case(_problem(1, 1, 1, 80, 100, 16, 16, dtype="bfloat16"), WIDE, spread=8.0),
     Case(_problem(3, 2, 1, 5, 7, 16, 16, causal=True), TileShape(16, 32), "padded"),
 )
+
 
 def _windowed(*sizes: int, window: tuple[int, int], causal: bool = False) -> AttentionProblem:
     return AttentionProblem(*sizes, dtype="float32", causal=causal, window=window)

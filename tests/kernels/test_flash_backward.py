@@ -10,7 +10,13 @@ from dataclasses import replace
 import pytest
 import torch
 from attention_cases import CASES, TALL, Case, check_backward
-from oracles import assert_no_worse_than_peer, assert_within_budget, make_qkv, plain_attention, truth
+from oracles import (
+    assert_no_worse_than_peer,
+    assert_within_budget,
+    make_qkv,
+    plain_attention,
+    truth,
+)
 
 import fa_toolkit.kernels as kernels
 from fa_toolkit.kernels.configuration import Device, plan_launch
