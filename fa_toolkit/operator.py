@@ -201,7 +201,7 @@ def refuse_transforms() -> NoReturn:
 
 # `torch.library.custom_op` would say the same, but its first call imports PyTorch's compiler and
 # with it Triton, before it is settled whether kernels are interpreted here
-_LIBRARY = torch.library.Library("fa_toolkit", "DEF")
+_LIBRARY: Any = torch.library.Library("fa_toolkit", "DEF")  # type: ignore[no-untyped-call]
 _TAGS = (torch.Tag.pt2_compliant_tag,)
 _LIBRARY.define(f"attention{_FORWARD} -> (Tensor, Tensor)", tags=_TAGS)
 _LIBRARY.define(f"attention_backward{_BACKWARD} -> (Tensor, Tensor, Tensor, Tensor)", tags=_TAGS)

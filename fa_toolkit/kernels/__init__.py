@@ -15,12 +15,10 @@ from ..errors import BackendUnavailable
 from .runtime import Mode, mode, require
 
 if TYPE_CHECKING:
-    from .flash_backward import (
-        delta_kernel,
-        flash_backward,
-        flash_backward_dkdv_kernel,
-        flash_backward_dq_kernel,
-    )
+    from .backward_delta import delta_kernel
+    from .backward_dkdv import flash_backward_dkdv_kernel
+    from .backward_dq import flash_backward_dq_kernel
+    from .flash_backward import flash_backward
     from .flash_forward import flash_forward, flash_forward_kernel, online_softmax_step
     from .launching import device, launch
     from .matmul import matmul, matmul_kernel
@@ -39,11 +37,11 @@ _HOMES = {
     "Access": "recording",
     "KernelTrace": "recording",
     "Recording": "recording",
-    "delta_kernel": "flash_backward",
+    "delta_kernel": "backward_delta",
     "device": "launching",
     "flash_backward": "flash_backward",
-    "flash_backward_dkdv_kernel": "flash_backward",
-    "flash_backward_dq_kernel": "flash_backward",
+    "flash_backward_dkdv_kernel": "backward_dkdv",
+    "flash_backward_dq_kernel": "backward_dq",
     "flash_forward": "flash_forward",
     "flash_forward_kernel": "flash_forward",
     "launch": "launching",

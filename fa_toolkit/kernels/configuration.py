@@ -38,6 +38,18 @@ class LaunchPlan:
     block_dv: int
     kernel: Kernel = "forward"
 
+    @property
+    def meta(self) -> dict[str, int]:
+        """The keyword arguments of a launch that this plan decides."""
+        return {
+            "BLOCK_D": self.block_d,
+            "BLOCK_DV": self.block_dv,
+            "BLOCK_M": self.tile.block_m,
+            "BLOCK_N": self.tile.block_n,
+            "num_warps": self.num_warps,
+            "num_stages": self.num_stages,
+        }
+
     def shared(self, itemsize: int, device: Device) -> int:
         """Upper bound of the shared memory in bytes: what stays, what streams, scores, row sums.
 

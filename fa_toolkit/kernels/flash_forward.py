@@ -213,9 +213,7 @@ def flash_forward(
             q, k, v, call.sink, call.seed, o, lse,
             *q.stride(), *k.stride(), *v.stride(), *o.stride(), *lse.stride(),
             problem.heads_q, problem.group, *call.scalars,
-            **call.flags, HAS_SINK=sink is not None, DOT_PRECISION=dot_precision(q),
-            BLOCK_D=plan.block_d, BLOCK_DV=plan.block_dv,
-            BLOCK_M=plan.tile.block_m, BLOCK_N=plan.tile.block_n,
-            num_warps=plan.num_warps, num_stages=plan.num_stages,
+            **plan.meta, **call.flags,
+            HAS_SINK=sink is not None, DOT_PRECISION=dot_precision(q),
         )  # fmt: skip
     return o, lse

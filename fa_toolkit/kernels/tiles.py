@@ -82,6 +82,17 @@ def tanh(x):
 
 
 @triton.jit
+def probabilities(s, lse, softcap, HAS_SOFTCAP: tl.constexpr):
+    """(p, slope) from scaled products: p = e^(s - lse); slope, of the soft cap, 1 without one."""
+    slope = 1.0
+    if HAS_SOFTCAP:
+        s = tanh(s)
+        slope = 1.0 - s * s
+        s = s * (softcap * LOG2_E)
+    return tl.exp2(s - lse), slope
+
+
+@triton.jit
 def kept(seed, b, h, rows, cols, threshold):
     """Which entries dropout keeps: a function of the seed and of (b, h, row, key) alone."""
     head, batch = h.to(tl.uint32), b.to(tl.uint32)

@@ -62,7 +62,8 @@ def kept(
     """
     key = int(seed)
     limit = min(round(dropout_p * 2**RANDOM_BITS), 2**RANDOM_BITS - 1)
-    return (philox(key, (cols, rows, h, b)) >> 1) >= limit
+    bits: Tensor = philox(key, (cols, rows, h, b)) >> 1
+    return bits >= limit
 
 
 def check_dropout(dropout_p: float, seed: int | Tensor | None) -> float:

@@ -34,6 +34,10 @@ from fa_toolkit.kernels.configuration import Device, plan_launch
 
 forward = importlib.import_module("fa_toolkit.kernels.flash_forward")
 backward = importlib.import_module("fa_toolkit.kernels.flash_backward")
+launches = [
+    importlib.import_module(f"fa_toolkit.kernels.backward_{name}")
+    for name in ("delta", "dkdv", "dq")
+]
 
 #: compute capability -> shared memory one block may use, in bytes
 #: (CUDA programming guide, table of technical specifications, minus 1 KiB kept by the system)
@@ -155,8 +159,8 @@ def compile_case(name: str) -> dict[str, Any]:
 
 def main() -> None:
     driver.set_active(NoDriver())  # type: ignore[arg-type]
-    for module in (forward, backward):
-        module.require_kernels = lambda *tensors: None
+    for module in (forward, backward, *launches):
+        module.require_kernels = lambda *tensors: None  # type: ignore[attr-defined]
         for name in [name for name in vars(module) if name.endswith("_kernel")]:
             setattr(module, name, Warmup(getattr(module, name)))
     print(json.dumps({name: compile_case(name) for name in sys.argv[1:]}))

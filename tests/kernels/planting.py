@@ -1,6 +1,6 @@
 """Plants a bug in the source of the kernels: one text replaced, everything loaded beside the real.
 
-The four files are loaded anew under other names, so that a bug in a shared one reaches both
+The files are loaded anew under other names, so that a bug in a shared one reaches both
 launchers and the real modules stay as they are.
 """
 
@@ -14,7 +14,16 @@ from types import ModuleType
 
 import fa_toolkit.kernels as kernels
 
-FILES = ("tiles", "call", "flash_forward", "flash_backward")
+FILES = (
+    "tiles",
+    "call",
+    "backward_delta",
+    "backward_dkdv",
+    "backward_dq",
+    "flash_forward",
+    "flash_backward",
+)
+BACKWARD = ("tiles", "backward_delta", "backward_dkdv", "backward_dq", "flash_backward")
 FOLDER = Path(kernels.__file__).parent
 
 
@@ -25,6 +34,13 @@ class Bug:
     file: str
     old: str
     new: str
+
+
+def backward_bug(old: str, new: str) -> Bug:
+    """The bug in whichever file of the backward pass holds `old`."""
+    holders = [name for name in BACKWARD if old in (FOLDER / f"{name}.py").read_text("utf-8")]
+    assert len(holders) == 1, f"{old!r} is in {holders}"
+    return Bug(holders[0], old, new)
 
 
 def plant(bug: Bug | None, folder: Path) -> dict[str, ModuleType]:

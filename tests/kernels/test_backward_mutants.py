@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from attention_cases import Case, check_backward
-from planting import Bug, plant
+from planting import backward_bug, plant
 
 import fa_toolkit.kernels as kernels
 from fa_toolkit.problem import AttentionProblem, TileShape
@@ -173,6 +173,6 @@ def test_the_real_kernels_pass(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mutant_is_killed(name: str, tmp_path: Path) -> None:
-    bug = Bug("flash_backward", *MUTANTS[name])
+    bug = backward_bug(*MUTANTS[name])
     backward = plant(bug, tmp_path)["flash_backward"].flash_backward
     assert not _survives(backward), f"no case noticed: {name}"

@@ -1,0 +1,78 @@
+"""First launch of the backward pass: Delta = rowsum(dO * O) - dlse, one number a row."""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+from .call import Call
+from .configuration import LaunchPlan
+from .tiles import tile_ptrs
+
+
+@triton.jit
+def delta_kernel(
+    # inputs, outputs
+    o_ptr, do_ptr, dlse_ptr, delta_ptr,
+    # strides, in elements
+    stride_ob, stride_oh, stride_on, stride_od,
+    stride_dob, stride_doh, stride_don, stride_dod,
+    stride_gb, stride_gh, stride_gn,
+    stride_sb, stride_sh, stride_sn,
+    # runtime scalars
+    heads_q, len_q,
+    # constexprs
+    HEAD_DIM_V: tl.constexpr,
+    HAS_DLSE: tl.constexpr,
+    BLOCK_DV: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+):  # fmt: skip
+    """Each program owns BLOCK_M queries of one head: Delta = rowsum(dO * O) - dlse."""
+    row_tiles = tl.cdiv(len_q, BLOCK_M)
+    pid_m = tl.program_id(0) % row_tiles
+    pid_bh = tl.program_id(0) // row_tiles
+    b = (pid_bh // heads_q).to(tl.int64)
+    h = (pid_bh % heads_q).to(tl.int64)
+    o_ptr += b * stride_ob + h * stride_oh
+    do_ptr += b * stride_dob + h * stride_doh
+    delta_ptr += b * stride_sb + h * stride_sh
+    offs_m = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_dv = tl.arange(0, BLOCK_DV)
+    mask_m = offs_m < len_q
+    mask = mask_m[:, None] & (offs_dv < HEAD_DIM_V)[None, :]
+    rows = offs_m.to(tl.int64)
+
+    # step: load_o
+    o = tl.load(tile_ptrs(o_ptr, offs_m, offs_dv, stride_on, stride_od), mask=mask, other=0.0)
+    do = tl.load(tile_ptrs(do_ptr, offs_m, offs_dv, stride_don, stride_dod), mask=mask, other=0.0)
+    if HAS_DLSE:
+        dlse_ptr += b * stride_gb + h * stride_gh
+        dlse = tl.load(dlse_ptr + rows * stride_gn, mask=mask_m, other=0.0)  # [BLOCK_M]
+
+    # step: delta
+    delta = tl.sum(o.to(tl.float32) * do.to(tl.float32), axis=1)  # [BLOCK_M]
+    if HAS_DLSE:
+        delta -= dlse
+
+    # step: store
+    tl.store(delta_ptr + rows * stride_sn, delta, mask=mask_m)
+
+
+def backward_delta(
+    call: Call, plan: LaunchPlan, o: torch.Tensor, do: torch.Tensor, dlse: torch.Tensor | None
+) -> torch.Tensor:
+    """Launcher of `delta_kernel`; [B, Hq, Nq], float32."""
+    problem = call.problem
+    delta = torch.empty(o.shape[:3], dtype=torch.float32, device=o.device)
+    grid = (problem.batch * problem.heads_q * triton.cdiv(problem.len_q, plan.tile.block_m),)
+    if grid[0]:
+        delta_kernel[grid](
+            o, do, dlse, delta,
+            *o.stride(), *do.stride(), *(delta if dlse is None else dlse).stride(),
+            *delta.stride(),
+            problem.heads_q, problem.len_q,
+            HEAD_DIM_V=problem.head_dim_v, HAS_DLSE=dlse is not None,
+            BLOCK_DV=plan.block_dv, BLOCK_M=plan.tile.block_m, num_warps=plan.num_warps,
+        )  # fmt: skip
+    return delta

@@ -1,0 +1,183 @@
+"""Second launch of the backward pass: dK and dV of a tile of keys, from every query that sees it."""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+from .call import Call, output_like
+from .configuration import LaunchPlan
+from .precision import dot_precision
+from .tiles import LOG2_E, WHOLE, kept, probabilities, tile_ptrs, tiles_seen, visible_pairs
+
+
+@triton.jit
+def flash_backward_dkdv_kernel(
+    # inputs, outputs
+    q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, seed_ptr, dk_ptr, dv_ptr,
+    # strides, in elements
+    stride_qb, stride_qh, stride_qn, stride_qd,
+    stride_kb, stride_kh, stride_kn, stride_kd,
+    stride_vb, stride_vh, stride_vn, stride_vd,
+    stride_dob, stride_doh, stride_don, stride_dod,
+    stride_lb, stride_lh, stride_ln,
+    stride_sb, stride_sh, stride_sn,
+    stride_dkb, stride_dkh, stride_dkn, stride_dkd,
+    stride_dvb, stride_dvh, stride_dvn, stride_dvd,
+    # runtime scalars
+    heads_kv, group,
+    len_q, len_k, left, right, scale, softcap, dropout_threshold, keep_scale,
+    # constexprs
+    HEAD_DIM: tl.constexpr,
+    HEAD_DIM_V: tl.constexpr,
+    HAS_LEFT: tl.constexpr,
+    HAS_RIGHT: tl.constexpr,
+    HAS_SOFTCAP: tl.constexpr,
+    HAS_DROPOUT: tl.constexpr,
+    DOT_PRECISION: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+    BLOCK_DV: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+):  # fmt: skip
+    """Each program owns BLOCK_N keys of one key head and streams the queries that see them.
+
+    Scores are held transposed, keys down and queries across, as dK and dV need them.
+    """
+    column_tiles = tl.cdiv(len_k, BLOCK_N)
+    # under a causal mask the first keys are seen by most queries: ascending is heaviest first
+    pid_n = tl.program_id(0) % column_tiles
+    pid_bh = tl.program_id(0) // column_tiles
+    b = (pid_bh // heads_kv).to(tl.int64)
+    h_kv = (pid_bh % heads_kv).to(tl.int64)
+    k_ptr += b * stride_kb + h_kv * stride_kh
+    v_ptr += b * stride_vb + h_kv * stride_vh
+    dk_ptr += b * stride_dkb + h_kv * stride_dkh
+    dv_ptr += b * stride_dvb + h_kv * stride_dvh
+
+    start_n = pid_n * BLOCK_N
+    cols = start_n + tl.arange(0, BLOCK_N)
+    offs_m = tl.arange(0, BLOCK_M)
+    offs_d = tl.arange(0, BLOCK_D)
+    offs_dv = tl.arange(0, BLOCK_DV)
+    mask_n, mask_d, mask_dv = cols < len_k, offs_d < HEAD_DIM, offs_dv < HEAD_DIM_V
+
+    # step: load_kv
+    # keys past len_k load as 0; their gradients stay in rows that are never stored
+    mask_k, mask_v = mask_n[:, None] & mask_d[None, :], mask_n[:, None] & mask_dv[None, :]
+    k_ptrs = tile_ptrs(k_ptr, cols, offs_d, stride_kn, stride_kd)
+    v_ptrs = tile_ptrs(v_ptr, cols, offs_dv, stride_vn, stride_vd)
+    k = tl.load(k_ptrs, mask=mask_k, other=0.0)  # [BLOCK_N, BLOCK_D]
+    v = tl.load(v_ptrs, mask=mask_v, other=0.0)  # [BLOCK_N, BLOCK_DV]
+
+    dk = tl.zeros([BLOCK_N, BLOCK_D], tl.float32)
+    dv = tl.zeros([BLOCK_N, BLOCK_DV], tl.float32)
+    if HAS_DROPOUT:
+        seed = tl.load(seed_ptr)
+    score_scale = scale / softcap if HAS_SOFTCAP else scale * LOG2_E
+
+    # key j is seen from rows j - diagonal - right to j - diagonal + left
+    diagonal = len_k - len_q
+    stop_n = tl.minimum(start_n + BLOCK_N, len_k)
+    low, full_low, full_high, high = tiles_seen(
+        start_n, stop_n, -diagonal, right, left, len_q, HAS_RIGHT, HAS_LEFT, BLOCK_M
+    )
+    step_m = tl.full([], BLOCK_M, tl.int64)
+
+    for member in range(group):
+        h = h_kv * group + member
+        q_tile = q_ptr + b * stride_qb + h * stride_qh + low.to(tl.int64) * stride_qn
+        do_tile = do_ptr + b * stride_dob + h * stride_doh + low.to(tl.int64) * stride_don
+        lse_tile = lse_ptr + b * stride_lb + h * stride_lh
+        delta_tile = delta_ptr + b * stride_sb + h * stride_sh
+
+        # tiles cut by the right bound, tiles that see every key whole, tiles cut by the left bound
+        for PART in tl.static_range(0 if HAS_RIGHT else 1, 3):
+            part_low = low if PART < WHOLE else full_low if PART == WHOLE else full_high
+            part_high = full_low if PART < WHOLE else full_high if PART == WHOLE else high
+            # hoisted addresses would push the accumulators out of the registers
+            for start_m in tl.range(part_low, part_high, BLOCK_M, disable_licm=True):
+                # step: load_q
+                rows = start_m + offs_m  # [BLOCK_M]
+                mask_m = rows < len_q
+                mask_q, mask_do = mask_d[None, :], mask_dv[None, :]
+                if PART != WHOLE:
+                    # rows past len_q load as 0 and add nothing
+                    mask_q, mask_do = mask_q & mask_m[:, None], mask_do & mask_m[:, None]
+                q_ptrs = tile_ptrs(q_tile, offs_m, offs_d, stride_qn, stride_qd)
+                do_ptrs = tile_ptrs(do_tile, offs_m, offs_dv, stride_don, stride_dod)
+                q = tl.load(q_ptrs, mask=mask_q, other=0.0)  # [BLOCK_M, BLOCK_D]
+                do = tl.load(do_ptrs, mask=mask_do, other=0.0)  # [BLOCK_M, BLOCK_DV]
+                lse_ptrs = lse_tile + rows.to(tl.int64) * stride_ln
+                delta_ptrs = delta_tile + rows.to(tl.int64) * stride_sn
+                lse = tl.load(lse_ptrs, mask=mask_m, other=0.0) * LOG2_E  # [BLOCK_M], base 2
+                delta = tl.load(delta_ptrs, mask=mask_m, other=0.0)  # [BLOCK_M]
+                q_tile += step_m * stride_qn
+                do_tile += step_m * stride_don
+
+                # step: recompute
+                # a row without keys has lse = -inf: subtract 0 there, as forward did
+                lse = tl.where(lse == -float("inf"), 0.0, lse)
+                s = tl.dot(k, tl.trans(q), input_precision=DOT_PRECISION) * score_scale
+                p, slope = probabilities(s, lse[None, :], softcap, HAS_SOFTCAP)
+                # [BLOCK_N, BLOCK_M]
+
+                # step: mask
+                if PART != WHOLE:
+                    visible = visible_pairs(
+                        rows[None, :] + diagonal, cols[:, None], mask_m[None, :],
+                        left, right, HAS_LEFT, HAS_RIGHT,
+                    )  # fmt: skip
+                    p = tl.where(visible, p, 0.0)
+
+                # step: grad_v
+                dropped = p
+                if HAS_DROPOUT:
+                    keep = kept(seed, b, h, rows[None, :], cols[:, None], dropout_threshold)
+                    dropped = tl.where(keep, p * keep_scale, 0.0)
+                dv = tl.dot(dropped.to(do.dtype), do, dv, input_precision=DOT_PRECISION)
+
+                # step: grad_p
+                dp = tl.dot(v, tl.trans(do), input_precision=DOT_PRECISION)  # [BLOCK_N, BLOCK_M]
+                if HAS_DROPOUT:
+                    dp = tl.where(keep, dp * keep_scale, 0.0)
+
+                # step: grad_s
+                ds = p * (dp - delta[None, :])  # [BLOCK_N, BLOCK_M]
+                if HAS_SOFTCAP:
+                    ds = ds * slope
+
+                # step: grad_k
+                dk = tl.dot(ds.to(q.dtype), q, dk, input_precision=DOT_PRECISION)
+
+    # step: store
+    dk_ptrs = tile_ptrs(dk_ptr, cols, offs_d, stride_dkn, stride_dkd)
+    dv_ptrs = tile_ptrs(dv_ptr, cols, offs_dv, stride_dvn, stride_dvd)
+    mask_k, mask_v = mask_n[:, None] & mask_d[None, :], mask_n[:, None] & mask_dv[None, :]
+    tl.store(dk_ptrs, (dk * scale).to(dk_ptr.dtype.element_ty), mask=mask_k)
+    tl.store(dv_ptrs, dv.to(dv_ptr.dtype.element_ty), mask=mask_v)
+
+
+def backward_dkdv(
+    call: Call,
+    plan: LaunchPlan,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    do: torch.Tensor,
+    lse: torch.Tensor,
+    delta: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Launcher of `flash_backward_dkdv_kernel`: (dk, dv)."""
+    problem = call.problem
+    dk, dv = output_like(k), output_like(v)
+    grid = (problem.batch * problem.heads_kv * triton.cdiv(problem.len_k, plan.tile.block_n),)
+    if grid[0]:
+        flash_backward_dkdv_kernel[grid](
+            q, k, v, do, lse, delta, call.seed, dk, dv,
+            *q.stride(), *k.stride(), *v.stride(), *do.stride(), *lse.stride(), *delta.stride(),
+            *dk.stride(), *dv.stride(),
+            problem.heads_kv, problem.group, *call.scalars, **plan.meta, **call.flags, DOT_PRECISION=dot_precision(q),
+        )  # fmt: skip
+    return dk, dv
