@@ -62,8 +62,8 @@ def kept(
     """
     key = int(seed)
     limit = min(round(dropout_p * 2**RANDOM_BITS), 2**RANDOM_BITS - 1)
-    bits: Tensor = philox(key, (cols, rows, h, b)) >> 1
-    return bits >= limit
+    keep: Tensor = (philox(key, (cols, rows, h, b)) >> 1) >= limit
+    return keep
 
 
 def check_dropout(dropout_p: float, seed: int | Tensor | None) -> float:
