@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 _SUBMODULES = (
     "attention",
     "course",
+    "decoding",
     "doctor",
     "errors",
     "exercises",
@@ -27,10 +28,13 @@ _SUBMODULES = (
     "reference",
     "study",
     "tiled",
+    "varlen",
     "viz",
 )
 _NAMES = {
     "flash_attention": "attention",
+    "flash_attention_varlen": "varlen",
+    "flash_decode": "decoding",
     "merge_partials": "attention",
     "AttentionProblem": "problem",
     "TileShape": "problem",
@@ -40,7 +44,9 @@ __all__ = sorted([*_SUBMODULES, *_NAMES])
 
 if TYPE_CHECKING:
     from .attention import flash_attention, merge_partials
+    from .decoding import flash_decode
     from .problem import AttentionProblem, TileShape
+    from .varlen import flash_attention_varlen
 
 
 def __getattr__(name: str) -> Any:

@@ -27,6 +27,8 @@ FLOORS = {
     "kernels": 5,
     "operator": 6,
     "attention": 6,
+    "decoding": 6,
+    "varlen": 6,
     "viz": 7,
     "quiz": 8,
     "exercises": 8,

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from .backward_dkdv import flash_backward_dkdv_kernel
     from .backward_dq import flash_backward_dq_kernel
     from .flash_backward import flash_backward
+    from .flash_decode import flash_decode, flash_decode_kernel
     from .flash_forward import flash_forward, flash_forward_kernel, online_softmax_step
     from .launching import device, launch
     from .matmul import matmul, matmul_kernel
+    from .merge_parts import merge_parts, merge_parts_kernel
     from .recording import (
         Access,
         KernelTrace,
@@ -42,11 +44,15 @@ _HOMES = {
     "flash_backward": "flash_backward",
     "flash_backward_dkdv_kernel": "backward_dkdv",
     "flash_backward_dq_kernel": "backward_dq",
+    "flash_decode": "flash_decode",
+    "flash_decode_kernel": "flash_decode",
     "flash_forward": "flash_forward",
     "flash_forward_kernel": "flash_forward",
     "launch": "launching",
     "matmul": "matmul",
     "matmul_kernel": "matmul",
+    "merge_parts": "merge_parts",
+    "merge_parts_kernel": "merge_parts",
     "online_row_softmax_kernel": "row_softmax",
     "online_softmax_step": "flash_forward",
     "record": "recording",
@@ -69,11 +75,15 @@ __all__ = [
     "flash_backward",
     "flash_backward_dkdv_kernel",
     "flash_backward_dq_kernel",
+    "flash_decode",
+    "flash_decode_kernel",
     "flash_forward",
     "flash_forward_kernel",
     "launch",
     "matmul",
     "matmul_kernel",
+    "merge_parts",
+    "merge_parts_kernel",
     "mode",
     "online_row_softmax_kernel",
     "online_softmax_step",

@@ -1,6 +1,7 @@
 """Dull truth in plain torch: what every faster version is judged by. Nothing here is fast."""
 
 from .attention import Gradients, attention, attention_backward
+from .decode import decode_attention
 from .dropout import check_dropout, kept, philox
 from .inputs import compute_dtype, problem_of, visible_pairs
 from .softmax import (
@@ -13,6 +14,7 @@ from .softmax import (
     split_blocks,
     subtracting_softmax,
 )
+from .varlen import varlen_attention
 
 __all__ = [
     "BlockState",
@@ -22,6 +24,7 @@ __all__ = [
     "attention_backward",
     "check_dropout",
     "compute_dtype",
+    "decode_attention",
     "kept",
     "naive_softmax",
     "online_softmax",
@@ -31,5 +34,6 @@ __all__ = [
     "safe_softmax",
     "split_blocks",
     "subtracting_softmax",
+    "varlen_attention",
     "visible_pairs",
 ]

@@ -2,6 +2,7 @@
 
 from .backward import flash_backward, trace_flash_backward
 from .call import Trace
+from .decode import flash_decode
 from .forward import flash_forward, flash_forward_program, trace_flash_forward
 from .ledger import Ledger
 from .row_states import row_states
@@ -18,6 +19,7 @@ __all__ = [
     "Step",
     "Trace",
     "flash_backward",
+    "flash_decode",
     "flash_forward",
     "flash_forward_program",
     "merge_partials",

@@ -38,7 +38,7 @@ class Step(StrEnum):
     STORE = "store"
 
 
-Algorithm = Literal["standard", "flash_forward", "flash_backward"]
+Algorithm = Literal["standard", "flash_forward", "flash_backward", "decode"]
 
 #: Each algorithm is a list of phases (one kernel launch each); each phase a list of steps in order.
 PHASES: Mapping[Algorithm, Mapping[str, tuple[Step, ...]]] = {
@@ -80,6 +80,17 @@ PHASES: Mapping[Algorithm, Mapping[str, tuple[Step, ...]]] = {
             Step.GRAD_Q,
             Step.STORE,
         ),
+    },
+    "decode": {
+        "split": (
+            Step.LOAD_Q,
+            Step.LOAD_KV,
+            Step.SCORES,
+            Step.MASK,
+            Step.UPDATE,
+            Step.STORE,
+        ),
+        "merge": (Step.LOAD_O, Step.MERGE, Step.STORE),
     },
 }
 

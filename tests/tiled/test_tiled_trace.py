@@ -53,7 +53,7 @@ def test_the_bill_equals_the_io_model(problem: AttentionProblem, tile: TileShape
         assert (ledger.reads, ledger.writes) == (model.reads, model.writes), name
 
 
-@pytest.mark.parametrize("algorithm", PHASES)
+@pytest.mark.parametrize("algorithm", MODELS)
 def test_steps_come_in_the_order_of_phases(algorithm: str) -> None:
     """Within a program a step is followed by a later one, or by the head of its one loop."""
     trace = traces(PROBLEM, TILE)[algorithm]

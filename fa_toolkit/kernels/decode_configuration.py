@@ -1,0 +1,131 @@
+"""Tile, warps and splits of the decode kernel: chosen by what the device offers. Launches nothing.
+
+Decoding is bound by memory, so a plan seeks loads in flight: small tiles, two blocks on every SM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+
+from ..problem import AttentionProblem, TileShape
+from .configuration import (
+    INTERPRETER,
+    SMALLEST_DOT,
+    Device,
+    LaunchPlan,
+    _check_tile,
+    _padded,
+    device_of,
+    plan_launch,
+)
+
+BLOCKS_PER_SM = 2
+MOST_SPLITS = 128  # more parts cost the merge more than they hide
+TALLEST_TILE = 64
+INTERPRETER_SMS = 2
+
+
+@dataclass(frozen=True)
+class DecodePlan:
+    """How to launch the decode kernel.
+
+    Args:
+        launch: tile of BLOCK_M packed query rows by BLOCK_N keys, warps, stages, padded widths.
+        splits: programs that share the keys of one tile of rows.
+    """
+
+    launch: LaunchPlan
+    splits: int
+
+
+def packed_rows(problem: AttentionProblem) -> int:
+    """Rows of the tile of one key head: its whole group of query heads, for every new query."""
+    return problem.group * problem.len_q
+
+
+def plan_decode(
+    problem: AttentionProblem,
+    device: Device,
+    sms: int,
+    *,
+    tile: TileShape | None = None,
+    num_splits: int | None = None,
+) -> DecodePlan:
+    """A configuration of the decode kernel that fits `device`, which has `sms` multiprocessors.
+
+    Args:
+        tile: BLOCK_M and BLOCK_N; None: chosen.
+        num_splits: None: chosen so that at least two blocks run on every SM, where the cache is
+            long enough to give each split a tile.
+
+    Raises:
+        DtypeError: if the device cannot compute this type.
+        ArgumentError: if the given tile is no power of two or too small.
+    """
+    plan_launch(problem, device)  # refuses a dtype that this device cannot compute
+    if tile is not None:
+        _check_tile(tile, device)
+    plans = list(_plans(problem, device, tile))
+    fits = [p for p in plans if p.shared(problem.itemsize, device) <= device.shared]
+    roomy = (p for p in fits if BLOCKS_PER_SM * p.shared(problem.itemsize, device) <= device.shared)
+    launch = next(roomy, (fits or plans)[0])
+    row_tiles = -(-packed_rows(problem) // launch.tile.block_m)
+    programs = problem.batch * problem.heads_kv * row_tiles
+    key_tiles = -(-problem.len_k // launch.tile.block_n)
+    return DecodePlan(launch, num_splits or choose_splits(programs, key_tiles, sms))
+
+
+def _plans(
+    problem: AttentionProblem, device: Device, tile: TileShape | None
+) -> Iterator[LaunchPlan]:
+    """Candidates, best first: all rows in one tile, then long runs of keys, then deep pipelines."""
+    d, dv = _padded(problem.head_dim), _padded(problem.head_dim_v)
+    tallest = min(TALLEST_TILE, _padded(packed_rows(problem)))
+    if tile is not None:
+        tiles = [tile]
+    else:
+        heights = [m for m in (64, 32, SMALLEST_DOT) if m <= tallest]
+        tiles = [TileShape(m, n) for m in heights for n in (64, 32, SMALLEST_DOT)]
+    for shape in tiles:
+        for stages in (3, 2, 1) if device.capability >= (8, 0) else (1,):
+            yield LaunchPlan(shape, 4, stages, d, dv)
+
+
+def choose_splits(programs: int, key_tiles: int, sms: int) -> int:
+    """The fewest splits that put two blocks on every SM; never more than there are tiles.
+
+    Example:
+        >>> choose_splits(programs=8, key_tiles=512, sms=132)  # one sequence, 8 key heads, H100
+        33
+        >>> choose_splits(programs=512, key_tiles=512, sms=132)  # 64 sequences: enough as it is
+        1
+    """
+    wanted = -(-BLOCKS_PER_SM * sms // max(programs, 1))
+    return max(1, min(wanted, key_tiles, MOST_SPLITS))
+
+
+def choose_decode(
+    problem: AttentionProblem,
+    device: torch.device,
+    *,
+    tile: TileShape | None = None,
+    num_splits: int | None = None,
+) -> DecodePlan:
+    """`plan_decode` for the device that tensors of this call live on."""
+    from . import runtime
+
+    on_gpu = device.type == "cuda" and runtime.mode() == "gpu"
+    index = device.index if on_gpu else None
+    kind = device_of(index) if on_gpu else INTERPRETER
+    return plan_decode(problem, kind, _sms(index), tile=tile, num_splits=num_splits)
+
+
+@cache
+def _sms(index: int | None) -> int:
+    if index is None:
+        return INTERPRETER_SMS
+    return int(torch.cuda.get_device_properties(index).multi_processor_count)

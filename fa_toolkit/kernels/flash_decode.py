@@ -1,0 +1,249 @@
+"""Decoding: few new queries against a long cache, whose keys are split over many programs.
+
+One code for contiguous and paged caches. No gradients; `fa_toolkit.flash_decode` is the public
+door, and checks what is only assumed here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+
+from ..problem import AttentionProblem, TileShape
+from .decode_configuration import choose_decode, packed_rows
+from .decode_tiles import locate, visible_range
+from .flash_forward import online_softmax_step
+from .launching import on_device_of, require_kernels
+from .merge_parts import merge_parts
+from .precision import dot_precision
+from .tiles import LN_2, LOG2_E, tanh, tile_ptrs, visible_pairs
+
+
+@triton.jit
+def flash_decode_kernel(
+    # inputs, outputs
+    q_ptr, k_ptr, v_ptr, sink_ptr, lens_ptr, table_ptr, o_ptr, lse_ptr,
+    # strides, in elements; o and lse are contiguous, a row for each (split, batch, query, head)
+    stride_qb, stride_qn, stride_qh, stride_qd,
+    stride_kb, stride_kh, stride_kn, stride_kd,
+    stride_vb, stride_vh, stride_vn, stride_vd,
+    stride_sh, stride_lb, stride_tb, stride_tn,
+    # runtime scalars
+    batch, heads_kv, group, len_q, capacity, pages, num_splits, left, right, scale, cap,
+    # constexprs
+    HEAD_DIM: tl.constexpr,
+    HEAD_DIM_V: tl.constexpr,
+    PAGE_SIZE: tl.constexpr,
+    HAS_LEFT: tl.constexpr,
+    HAS_RIGHT: tl.constexpr,
+    HAS_CAP: tl.constexpr,
+    HAS_SINK: tl.constexpr,
+    DOT_PRECISION: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+    BLOCK_DV: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+):  # fmt: skip
+    """Each program owns the rows of one key head's group and streams one split of its keys."""
+    rows = group * len_q
+    row_tiles = tl.cdiv(rows, BLOCK_M)
+    split = tl.program_id(0) % num_splits
+    pid_m = tl.program_id(0) // num_splits % row_tiles
+    pid_bh = tl.program_id(0) // num_splits // row_tiles
+    b = (pid_bh // heads_kv).to(tl.int64)
+    h_kv = (pid_bh % heads_kv).to(tl.int64)
+
+    start_m = pid_m * BLOCK_M
+    offs_m = start_m + tl.arange(0, BLOCK_M)
+    offs_n = tl.arange(0, BLOCK_N)
+    offs_d = tl.arange(0, BLOCK_D)
+    offs_dv = tl.arange(0, BLOCK_DV)
+    mask_m, mask_d, mask_dv = offs_m < rows, offs_d < HEAD_DIM, offs_dv < HEAD_DIM_V
+    # row r is head r % group of query r // group
+    queries = offs_m // group  # [BLOCK_M]
+    heads = h_kv * group + offs_m % group  # [BLOCK_M]
+
+    # a length outside the cache counts as the nearest one inside
+    len_k = tl.minimum(tl.maximum(tl.load(lens_ptr + b * stride_lb), 0), capacity)
+    # query i stands at key position i + Nk - Nq (bottom-right)
+    positions = queries + (len_k - len_q)  # [BLOCK_M]
+    low, high = visible_range(
+        start_m, rows, group, len_q, len_k, left, right, BLOCK_M, HAS_LEFT, HAS_RIGHT
+    )
+    # splits share the tiles that can be seen, so a short sequence splits as evenly as a long one
+    span = tl.cdiv(tl.cdiv(tl.maximum(high - low, 0), BLOCK_N), num_splits) * BLOCK_N
+    start = low + split * span
+    stop = tl.minimum(start + span, high)
+
+    # step: load_q
+    # rows past the group load as 0 and are never stored
+    q_rows = queries.to(tl.int64) * stride_qn + heads * stride_qh  # [BLOCK_M]
+    q_ptrs = tile_ptrs(q_ptr + b * stride_qb, q_rows, offs_d, 1, stride_qd)
+    q = tl.load(q_ptrs, mask=mask_m[:, None] & mask_d[None, :], other=0.0)  # [BLOCK_M, BLOCK_D]
+
+    m_i = tl.full([BLOCK_M], -float("inf"), tl.float32)  # base-2 units
+    l_i = tl.zeros([BLOCK_M], tl.float32)
+    acc = tl.zeros([BLOCK_M, BLOCK_DV], tl.float32)
+    if HAS_SINK:
+        # a key without a value; it belongs to the first split only
+        sink = tl.load(
+            sink_ptr + heads * stride_sh, mask=mask_m & (split == 0), other=-float("inf")
+        )
+        m_i = sink.to(tl.float32) * LOG2_E  # [BLOCK_M]
+        l_i = tl.where(m_i == -float("inf"), 0.0, 1.0)  # [BLOCK_M]
+
+    k_ptr += h_kv * stride_kh
+    v_ptr += h_kv * stride_vh
+    table_ptr += b * stride_tb
+    # a page is looked up one tile ahead, so that keys can be fetched while earlier ones are used
+    block, slot = locate(start + offs_n, stop, b, table_ptr, stride_tn, pages, PAGE_SIZE)
+    for start_n in range(start, stop, BLOCK_N):
+        # step: load_kv
+        cols = start_n + offs_n  # [BLOCK_N]
+        mask_n = cols < stop
+        # keys past the split load as 0 and are masked below
+        k_ptrs = tile_ptrs(k_ptr, offs_d, block * stride_kb + slot * stride_kn, stride_kd, 1)
+        v_ptrs = tile_ptrs(v_ptr, block * stride_vb + slot * stride_vn, offs_dv, 1, stride_vd)
+        k = tl.load(k_ptrs, mask=mask_d[:, None] & mask_n[None, :], other=0.0)  # [BLOCK_D, BLOCK_N]
+        v = tl.load(
+            v_ptrs, mask=mask_n[:, None] & mask_dv[None, :], other=0.0
+        )  # [BLOCK_N, BLOCK_DV]
+
+        block, slot = locate(cols + BLOCK_N, stop, b, table_ptr, stride_tn, pages, PAGE_SIZE)
+
+        # step: scores
+        s = tl.dot(q, k, input_precision=DOT_PRECISION) * scale  # [BLOCK_M, BLOCK_N]
+        if HAS_CAP:
+            s = cap * tanh(s / cap)
+        s *= LOG2_E
+
+        # step: mask
+        visible = visible_pairs(
+            positions[:, None], cols[None, :], mask_n[None, :], left, right, HAS_LEFT, HAS_RIGHT
+        )
+        s = tl.where(visible, s, -float("inf"))
+
+        # step: update
+        m_i, l_i, acc = online_softmax_step(m_i, l_i, acc, s, v, None, DOT_PRECISION)
+
+    # step: store
+    # a row that sees no key has l = 0 and m = -inf: it stores o = 0, lse = -inf
+    l_safe = tl.where(l_i == 0.0, 1.0, l_i)  # [BLOCK_M]
+    o = acc / l_safe[:, None]  # [BLOCK_M, BLOCK_DV]
+    out_rows = ((split.to(tl.int64) * batch + b) * len_q + queries) * (heads_kv * group) + heads
+    o_ptrs = tile_ptrs(o_ptr, out_rows, offs_dv, HEAD_DIM_V, 1)
+    tl.store(o_ptrs, o.to(o_ptr.dtype.element_ty), mask=mask_m[:, None] & mask_dv[None, :])
+    lse = (m_i + tl.log2(l_safe)) * LN_2  # [BLOCK_M], natural units
+    tl.store(lse_ptr + out_rows, lse, mask=mask_m)
+
+
+def decode_problem_of(
+    q: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    block_table: torch.Tensor | None,
+    causal: bool,
+    window: tuple[int, int] | None,
+) -> AttentionProblem:
+    """The sizes of a call whose tensors were already validated; len_k is what a cache can hold."""
+    batch, len_q, heads_q, d = q.shape
+    heads_kv, capacity, dv = *k_cache.shape[1:3], v_cache.shape[3]
+    if block_table is not None:
+        pages, page, heads_kv = k_cache.shape[:3]
+        capacity = block_table.shape[1] * page if pages else 0
+    dtype: Any = str(q.dtype).removeprefix("torch.")
+    return AttentionProblem(batch, heads_q, heads_kv, len_q, capacity, d, dv, dtype, causal, window)
+
+
+def flash_decode(
+    q: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    *,
+    seq_lens: torch.Tensor,
+    block_table: torch.Tensor | None = None,
+    causal: bool = True,
+    window: tuple[int, int] | None = None,
+    softcap: float | None = None,
+    scale: float | None = None,
+    sink: torch.Tensor | None = None,
+    num_splits: int | None = None,
+    tile: TileShape | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Attention of the newest queries over a cache, the keys of each sequence split over programs.
+
+    Launcher of `flash_decode_kernel` and, where there is more than one split, of the merge. One
+    query is too little work to fill a GPU: what fills it are splits, and what saves memory traffic
+    is that all query heads of a group share the loads of their keys.
+
+    Shapes:
+        q: [B, Nq, Hq, D]; seq_lens: [B]; block_table: [B, max_blocks];
+        k_cache, v_cache: [B, Hkv, N, D or Dv], or [blocks, page, Hkv, D or Dv] with a table;
+        any strides; o: [B, Nq, Hq, Dv]; lse: [B, Hq, Nq], float32, natural logarithm.
+
+    Args:
+        num_splits: None: chosen so that at least two blocks run on every SM.
+        tile: BLOCK_M packed rows by BLOCK_N keys; None: chosen.
+
+    Raises:
+        BackendUnavailable: if kernels cannot run here.
+        DtypeError: if the device cannot compute this type.
+        ArgumentError: if the tile cannot run on this device.
+    """
+    require_kernels(q, k_cache, v_cache)
+    problem = decode_problem_of(q, k_cache, v_cache, block_table, causal, window)
+    paged = block_table is not None
+    plan = choose_decode(problem, q.device, tile=tile, num_splits=num_splits)
+    rows = (problem.batch, problem.len_q, problem.heads_q)
+    o = torch.empty(*rows, problem.head_dim_v, dtype=q.dtype, device=q.device)
+    lse = torch.empty(rows, dtype=torch.float32, device=q.device)
+    if not lse.numel():
+        return o, lse.transpose(1, 2)
+    o_parts, lse_parts = o, lse
+    if plan.splits > 1:
+        o_parts, lse_parts = (
+            torch.empty(plan.splits, *x.shape, dtype=torch.float32, device=q.device)
+            for x in (o, lse)
+        )
+    caches = [x.transpose(1, 2) if paged else x for x in (k_cache, v_cache)]
+    table = block_table if block_table is not None else seq_lens[:, None]
+    left, right, flags = _bounds(problem)
+    launch = plan.launch
+    row_tiles = triton.cdiv(packed_rows(problem), launch.tile.block_m)
+    grid = (problem.batch * problem.heads_kv * row_tiles * plan.splits,)
+    with on_device_of(q):
+        flash_decode_kernel[grid](
+            q, *caches, sink, seq_lens, table, o_parts, lse_parts,
+            *q.stride(), *caches[0].stride(), *caches[1].stride(),
+            0 if sink is None else sink.stride(0), seq_lens.stride(0), *table.stride(),
+            problem.batch, problem.heads_kv, problem.group, problem.len_q, problem.len_k,
+            k_cache.shape[0], plan.splits, left, right,
+            1 / math.sqrt(problem.head_dim) if scale is None else float(scale),
+            float(softcap or 1.0),
+            HEAD_DIM=problem.head_dim, HEAD_DIM_V=problem.head_dim_v,
+            PAGE_SIZE=k_cache.shape[1] if paged else 0,
+            HAS_CAP=bool(softcap), HAS_SINK=sink is not None, **flags,
+            DOT_PRECISION=dot_precision(q),
+            BLOCK_D=launch.block_d, BLOCK_DV=launch.block_dv,
+            BLOCK_M=launch.tile.block_m, BLOCK_N=launch.tile.block_n,
+            num_warps=launch.num_warps, num_stages=launch.num_stages,
+        )  # fmt: skip
+    if plan.splits > 1:
+        merge_parts(o_parts, lse_parts, o, lse)
+    return o, lse.transpose(1, 2)
+
+
+def _bounds(problem: AttentionProblem) -> tuple[int, int, dict[str, bool]]:
+    """(left, right, flags): how far a query sees, and whether either side can hide a key at all."""
+    left, right = problem.left, problem.right
+    # the last key is in sight of every query unless the right bound is below Nq - 1
+    flags = {
+        "HAS_LEFT": left is not None,
+        "HAS_RIGHT": right is not None and right < problem.len_q - 1,
+    }
+    # no bound needs to pass what there is: they stay 32-bit numbers
+    return min(left or 0, problem.len_k), min(right or 0, problem.len_q), flags

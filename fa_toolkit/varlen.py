@@ -1,0 +1,172 @@
+"""The public door of packed sequences: `flash_attention_varlen`, one sequence after the other.
+
+There is no packed kernel yet: each sequence goes through `flash_attention`, gradients included.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, overload
+
+from torch import Tensor
+
+from .attention import Impl, flash_attention
+from .errors import ArgumentError, BackendUnavailable
+from .language import Text
+from .reference.inputs import problem_of
+from .reference.varlen import check_offsets, check_packed, dense, packed, spans
+
+__all__ = ["flash_attention_varlen"]
+
+
+@overload
+def flash_attention_varlen(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    cu_seqlens_q: Tensor,
+    cu_seqlens_k: Tensor,
+    max_seqlen_q: int | None = ...,
+    max_seqlen_k: int | None = ...,
+    causal: bool = ...,
+    window: tuple[int, int] | None = ...,
+    softcap: float | None = ...,
+    scale: float | None = ...,
+    sink: Tensor | None = ...,
+    dropout_p: float = ...,
+    seed: int | Tensor | None = ...,
+    deterministic: bool | None = ...,
+    return_lse: Literal[False] = ...,
+    validate: bool = ...,
+    impl: Impl = ...,
+) -> Tensor: ...
+@overload
+def flash_attention_varlen(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    cu_seqlens_q: Tensor,
+    cu_seqlens_k: Tensor,
+    max_seqlen_q: int | None = ...,
+    max_seqlen_k: int | None = ...,
+    causal: bool = ...,
+    window: tuple[int, int] | None = ...,
+    softcap: float | None = ...,
+    scale: float | None = ...,
+    sink: Tensor | None = ...,
+    dropout_p: float = ...,
+    seed: int | Tensor | None = ...,
+    deterministic: bool | None = ...,
+    return_lse: Literal[True],
+    validate: bool = ...,
+    impl: Impl = ...,
+) -> tuple[Tensor, Tensor]: ...
+def flash_attention_varlen(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    cu_seqlens_q: Tensor,
+    cu_seqlens_k: Tensor,
+    max_seqlen_q: int | None = None,
+    max_seqlen_k: int | None = None,
+    causal: bool = False,
+    window: tuple[int, int] | None = None,
+    softcap: float | None = None,
+    scale: float | None = None,
+    sink: Tensor | None = None,
+    dropout_p: float = 0.0,
+    seed: int | Tensor | None = None,
+    deterministic: bool | None = None,
+    return_lse: bool = False,
+    validate: bool = False,
+    impl: Impl = "auto",
+) -> Tensor | tuple[Tensor, Tensor]:
+    """Attention inside each of B sequences that lie packed end to end, without padding.
+
+    Sequence b owns the tokens cu_seqlens[b] to cu_seqlens[b + 1]; it may be empty, and masks are
+    bottom-right within it. Tokens past the last offset belong to nobody: o = 0, lse = -inf.
+
+    Every implementation, Triton too, runs one sequence after the other for now: results and
+    gradients are right, but B sequences cost B launches, and the offsets are read on the host,
+    which waits for the device and cannot be captured in a CUDA graph.
+
+    Shapes:
+        q: [Tq, Hq, D]; k: [Tk, Hkv, D]; v: [Tk, Hkv, Dv]; cu_seqlens: [B + 1];
+        o: [Tq, Hq, Dv]; lse: [Hq, Tq].
+
+    Args:
+        cu_seqlens_q, cu_seqlens_k: int32, 0 and the running sums of the lengths.
+        max_seqlen_q, max_seqlen_k: the longest lengths, as other packages ask for them; not needed
+            here, and only checked to be whole numbers.
+        causal, window, softcap, scale, sink, return_lse, impl: as in `flash_attention`.
+        dropout_p, seed: only 0 for now; anything else is refused.
+        deterministic: every implementation is deterministic as it is.
+        validate: refuse offsets that fall, do not start at 0 or pass the end. Without it they give
+            wrong numbers, never an access outside the tensors.
+
+    Raises:
+        ShapeError, DtypeError, DeviceError, ArgumentError: naming the argument that does not fit.
+        BackendUnavailable: if the implementation cannot do this call here, with what can.
+
+    Example:
+        >>> import torch
+        >>> x = torch.ones(5, 2, 16)
+        >>> ends = torch.tensor([0, 2, 5], dtype=torch.int32)
+        >>> o, lse = flash_attention_varlen(
+        ...     x, x, x, cu_seqlens_q=ends, cu_seqlens_k=ends, scale=0.0, return_lse=True
+        ... )
+        >>> lse[0].exp().round()
+        tensor([2., 2., 3., 3., 3.])
+    """
+    check_packed(q, k, v, cu_seqlens_q, cu_seqlens_k)
+    problem_of(*(dense(x, (0, 0)) for x in (q, k, v)), causal=causal, window=window, sink=sink)
+    _refuse_dropout(dropout_p)
+    _check_longest(max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k)
+    if validate:
+        check_offsets("cu_seqlens_q", cu_seqlens_q, len(q))
+        check_offsets("cu_seqlens_k", cu_seqlens_k, len(k))
+    results = []
+    pairs = zip(spans(cu_seqlens_q, len(q)), spans(cu_seqlens_k, len(k)), strict=True)
+    for own, keys in pairs:
+        o, lse = flash_attention(
+            dense(q, own),
+            dense(k, keys),
+            dense(v, keys),
+            causal=causal,
+            window=window,
+            softcap=softcap,
+            scale=scale,
+            sink=sink,
+            return_lse=True,
+            impl=impl,
+        )
+        results.append((own, o, lse))
+    o, lse = packed(q, v.shape[-1], results)
+    return (o, lse) if return_lse else o
+
+
+def _refuse_dropout(dropout_p: float) -> None:
+    """One sequence at a time, all would drop the same entries: the mask knows them by their index.
+
+    Raises:
+        BackendUnavailable: if any dropout is asked for.
+    """
+    if dropout_p != 0:
+        raise BackendUnavailable(
+            "dropout_p",
+            expected=Text("0 for packed sequences", "打包序列暂时只支持 0"),
+            got=repr(dropout_p),
+            hint=Text("flash_attention on padded sequences", "把序列补齐后调用 flash_attention"),
+        )
+
+
+def _check_longest(**longest: int | None) -> None:
+    for name, value in longest.items():
+        if value is not None and (not isinstance(value, int) or value < 0):
+            raise ArgumentError(
+                name,
+                expected=Text("a whole number 0 or more", "不小于 0 的整数"),
+                got=repr(value),
+            )

@@ -1,0 +1,108 @@
+"""Compile the decode and merge kernels for GPUs that are not here. Run in a fresh process.
+
+As `compile_cases.py`: the launcher itself supplies the arguments.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import sys
+import tempfile
+from typing import Any
+
+if __name__ == "__main__":  # doctest collection imports this file too
+    os.environ["TRITON_INTERPRET"] = "0"
+    os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp()
+
+import compile_cases as base  # decides the mode before Triton is imported
+
+# isort: split
+import torch
+from triton.runtime import driver
+
+from fa_toolkit.kernels.configuration import Device
+from fa_toolkit.kernels.decode_configuration import plan_decode
+
+decode = importlib.import_module("fa_toolkit.kernels.flash_decode")
+merge = importlib.import_module("fa_toolkit.kernels.merge_parts")
+SMS = {75: 40, 80: 108, 89: 128, 90: 132, 100: 148}
+
+
+class Warmup(base.Warmup):
+    """Keeps what every kernel of a call was compiled to, by name."""
+
+    kept: dict[str, Any]
+
+    def __init__(self, kernel: Any, kept: dict[str, Any]) -> None:
+        super().__init__(kernel)
+        self.kept = kept
+
+    def __getitem__(self, grid: Any) -> Any:
+        def compile_only(*args: Any, **meta: Any) -> None:
+            self.kept[self.kernel.fn.__name__] = self.kernel.warmup(*args, grid=grid, **meta)
+
+        return compile_only
+
+
+def compile_case(name: str, kept: dict[str, Any]) -> dict[str, Any]:
+    """`sm90-fp16-D128-G8-page16-all`: group of 8, pages of 16, every flag; or D24:40 for D != Dv.
+
+    `-ones`: one sequence, key head and slot, so that Triton makes constants of the sizes.
+    """
+    found = re.fullmatch(
+        r"sm(\d+)-(\w+)-D(\d+)(?::(\d+))?-G(\d+)(?:-page(\d+))?(-all)?(-ones)?", name
+    )
+    assert found, name
+    capability, dtype = int(found[1]), base.DTYPES[found[2]]
+    d, group, page, flags = int(found[3]), int(found[5]), int(found[6] or 0), bool(found[7])
+    dv = int(found[4] or d)
+    device = Device(divmod(capability, 10), base.LIMITS[capability])
+    base.NoDriver.capability = capability
+    bounds: list[int] = []
+
+    def choose(problem: Any, _: Any, **keywords: Any) -> Any:
+        plan = plan_decode(problem, device, SMS[capability], **keywords)
+        bounds.append(plan.launch.shared(problem.itemsize, device))
+        return plan
+
+    decode.choose_decode = choose
+    batch, heads, slots = (1, 1, 1) if found[8] else (2, 2, 1024)
+    shape = (slots, page, heads) if page else (batch, heads, slots)
+    kept.clear()
+    decode.flash_decode(
+        torch.empty(batch, 4 if flags else 1, heads * group, d, dtype=dtype),
+        torch.empty(*shape, d, dtype=dtype),
+        torch.empty(*shape, dv, dtype=dtype),
+        seq_lens=torch.empty(batch, dtype=torch.int32),
+        block_table=torch.empty(batch, max(slots // page, 1), dtype=torch.int32) if page else None,
+        sink=torch.empty(heads * group) if flags else None,
+        window=(100, 0) if flags else None,
+        softcap=30.0 if flags else None,
+    )
+    kernel, merging = kept["flash_decode_kernel"], kept.get("merge_parts_kernel")
+    return {
+        **base.resources(kernel.asm["cubin"]),
+        "merge_spills": base.resources(merging.asm["cubin"])["spills"] if merging else 0,
+        "shared": kernel.metadata.shared,
+        "bound": bounds[0],
+        "limit": base.LIMITS[capability],
+        "vector_loads": len(
+            re.findall(r"ld\.global\S*\.v[248]|cp\.async\S* .*16", kernel.asm["ptx"])
+        ),
+    }
+
+
+def main() -> None:
+    driver.set_active(base.NoDriver())  # type: ignore[arg-type]
+    kept: dict[str, Any] = {}
+    decode.require_kernels = lambda *tensors: None
+    decode.flash_decode_kernel = Warmup(decode.flash_decode_kernel, kept)
+    merge.merge_parts_kernel = Warmup(merge.merge_parts_kernel, kept)
+    print(json.dumps({name: compile_case(name, kept) for name in sys.argv[1:]}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""The decode kernels compile for GPUs that are not here, fit, and do not spill where it matters."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+STANDARD = ("sm80-fp16-D128-G8", "sm90-bf16-D128-G8-page16-all", "sm90-fp16-D64-G1-page1-ones")
+MORE = (
+    "sm75-fp32-D256-G16-all",
+    "sm80-fp32-D64-G1-page1-all",
+    "sm89-bf16-D256-G40-page64",
+    "sm90-fp16-D24:40-G1",
+    "sm100-bf16-D128-G8",
+)
+
+
+def _compile(names: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    script = Path(__file__).with_name("compile_decode.py")
+    root = str(Path(__file__).parents[2])
+    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH", ""))))
+    done = subprocess.run(
+        [sys.executable, str(script), *names],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": path},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.fixture(scope="module")
+def standard() -> dict[str, dict[str, Any]]:
+    pytest.importorskip("triton")
+    return _compile(STANDARD)
+
+
+@pytest.fixture(scope="module")
+def more() -> dict[str, dict[str, Any]]:
+    pytest.importorskip("triton")
+    return _compile(MORE)
+
+
+def _fits(found: dict[str, Any]) -> None:
+    assert 0 < found["shared"] <= found["bound"] <= found["limit"]
+    assert found["registers"] <= 255
+    assert found["spills"] == found["merge_spills"] == 0
+
+
+@pytest.mark.parametrize("name", STANDARD)
+def test_compiles_fits_and_loads_whole_lines(
+    name: str, standard: dict[str, dict[str, Any]]
+) -> None:
+    found = standard[name]
+    _fits(found)
+    assert found["vector_loads"] > 0
+    assert 2 * found["shared"] <= found["limit"]  # two blocks on an SM
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MORE)
+def test_compiles_and_fits_more(name: str, more: dict[str, dict[str, Any]]) -> None:
+    _fits(more[name])

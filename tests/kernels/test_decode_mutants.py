@@ -1,0 +1,222 @@
+"""Bugs planted in the decode kernel, the merge and their launchers, each of which must be caught.
+
+A mutant is one real source file with one text replaced, loaded in place of it for one call.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from decode_cases import Case, check, make
+from torch import Tensor
+
+import fa_toolkit.kernels as kernels
+from fa_toolkit.problem import TileShape
+
+pytestmark = [
+    pytest.mark.usefixtures("poisoned_empty"),
+    pytest.mark.skipif(kernels.mode() != "interpreter", reason="mutants run in the interpreter"),
+]
+HOME = Path(kernels.__file__).parent
+TILE = TileShape(16, 16)
+
+#: the smallest set that kills every mutant, those that kill most first; with the splits of each
+KILLERS = (
+    (Case((90, 3), (4, 2), (8, 12), page=6, len_q=3, layout="gaps", window=(40, 0)), 2),
+    (Case((40, 0), (2, 1), (12, 8), softcap=2.0, sink=True, layout="gaps"), 3),
+    (Case((20,), (12, 1), (8, 8), len_q=2, causal=False, window=(-1, 0), dtype="bfloat16"), 2),
+    (Case((150, 3), (4, 1), (8, 8), spread=2.0), 10),
+)
+
+SPLIT: dict[str, tuple[str, str]] = {
+    "length not clamped above": (", capacity)\n", ", 1 << 30)\n"),
+    "length of the first sequence": ("lens_ptr + b * stride_lb", "lens_ptr"),
+    "query counted from the start": ("queries + (len_k - len_q)", "queries"),
+    "diagonal one too far": ("queries + (len_k - len_q)", "queries + (len_k - len_q) + 1"),
+    "heads before queries": ("queries = offs_m // group", "queries = offs_m % len_q"),
+    "head of the packed row": ("heads = h_kv * group + offs_m % group", "heads = h_kv * group + offs_m // len_q"),
+    "key head not multiplied": ("heads = h_kv * group +", "heads = h_kv +"),
+    "rows of one query only": ("rows = group * len_q", "rows = group"),
+    "split after the row tile": (
+        "pid_m = tl.program_id(0) // num_splits % row_tiles",
+        "pid_m = tl.program_id(0) % row_tiles",
+    ),
+    "heads and batches swapped": (
+        "b = (pid_bh // heads_kv).to(tl.int64)\n    h_kv = (pid_bh % heads_kv).to(tl.int64)",
+        "b = (pid_bh % heads_kv).to(tl.int64)\n    h_kv = (pid_bh // heads_kv).to(tl.int64)",
+    ),
+    "splits of tiles rounded down": (
+        "tl.cdiv(tl.cdiv(tl.maximum(high - low, 0), BLOCK_N), num_splits)",
+        "(tl.cdiv(tl.maximum(high - low, 0), BLOCK_N) // num_splits)",
+    ),
+    "splits from key 0": ("start = low + split * span", "start = split * span"),
+    "splits overlap": ("start = low + split * span", "start = low + split * (span - 1)"),
+    "splits run on": ("stop = tl.minimum(start + span, high)", "stop = high"),
+    "last split past the keys": ("stop = tl.minimum(start + span, high)", "stop = start + span"),
+    "keys guarded by the capacity": ("mask_n = cols < stop", "mask_n = cols < capacity"),
+    "one key too many": ("mask_n = cols < stop", "mask_n = cols <= stop"),
+    "keys past the split not masked": ("mask_n[None, :], left, right", "cols[None, :] >= 0, left, right"),
+    "window by the wrong position": (" positions[:, None], cols", " positions[:, None] + 1, cols"),
+    "window sides exchanged": ("mask_n[None, :], left, right", "mask_n[None, :], right, left"),
+    "softcap after log2 e": (
+        "            s = cap * tanh(s / cap)\n        s *= LOG2_E\n",
+        "            s = cap * tanh(s * LOG2_E / cap)\n        else:\n            s *= LOG2_E\n",
+    ),
+    "softcap not undone": ("s = cap * tanh(s / cap)", "s = tanh(s / cap)"),
+    "softcap left out": ("s = cap * tanh(s / cap)", "s = s"),
+    "no log2 e": ("s *= LOG2_E", "s *= 1.0"),
+    "scale left out": ("input_precision=DOT_PRECISION) * scale", "input_precision=DOT_PRECISION)"),
+    "sink in every split": ("mask=mask_m & (split == 0)", "mask=mask_m"),
+    "sink without weight": ('l_i = tl.where(m_i == -float("inf"), 0.0, 1.0)', "l_i = m_i * 0.0"),
+    "sink in natural units": ("m_i = sink.to(tl.float32) * LOG2_E", "m_i = sink.to(tl.float32)"),
+    "sink of the key head": ("sink_ptr + heads * stride_sh", "sink_ptr + h_kv * stride_sh + offs_m * 0"),
+    "table of the first sequence": ("table_ptr += b * stride_tb", "table_ptr += 0"),
+    "next page not looked up": ("locate(cols + BLOCK_N, stop", "locate(cols, stop"),
+    "first page of the sequence": ("locate(start + offs_n, stop", "locate(offs_n, stop"),
+    "key head of the first": ("k_ptr += h_kv * stride_kh", "k_ptr += 0"),
+    "value head by the stride of k": ("v_ptr += h_kv * stride_vh", "v_ptr += h_kv * stride_kh"),
+    "values by the strides of keys": (
+        "block * stride_vb + slot * stride_vn, offs_dv",
+        "block * stride_kb + slot * stride_kn, offs_dv",
+    ),
+    "values with unit stride": ("offs_dv, 1, stride_vd)", "offs_dv, 1, 1)"),
+    "keys with unit stride": ("stride_kn, stride_kd, 1)", "stride_kn, 1, 1)"),
+    "query rows by the stride of heads": (
+        "queries.to(tl.int64) * stride_qn + heads",
+        "queries.to(tl.int64) * stride_qh + heads",
+    ),
+    "head dimension not masked": ("offs_d < HEAD_DIM,", "offs_d < BLOCK_D,"),
+    "width of v not masked": ("offs_dv < HEAD_DIM_V\n", "offs_dv < BLOCK_DV\n"),
+    "rows not masked": ("mask_m, mask_d, mask_dv = offs_m < rows", "mask_m, mask_d, mask_dv = offs_m >= 0"),
+    "dead rows divided by zero": ("tl.where(l_i == 0.0, 1.0, l_i)", "l_i"),
+    "o not divided": ("o = acc / l_safe[:, None]", "o = acc"),
+    "lse in base 2": ("(m_i + tl.log2(l_safe)) * LN_2", "(m_i + tl.log2(l_safe))"),
+    "parts stored over each other": ("(split.to(tl.int64) * batch + b)", "b"),
+    "parts by the wrong count": ("split.to(tl.int64) * batch + b", "split.to(tl.int64) * len_q + b"),
+    "queries and heads exchanged": (
+        "* len_q + queries) * (heads_kv * group) + heads",
+        "* (heads_kv * group) + heads) * len_q + queries",
+    ),
+    "parts rounded to the type of q": (
+        "*x.shape, dtype=torch.float32",
+        "*x.shape, dtype=q.dtype",
+    ),
+    "a right bound dropped": ("right < problem.len_q - 1", "right < 0"),
+    "default scale of Dv": ("math.sqrt(problem.head_dim)", "math.sqrt(problem.head_dim_v)"),
+    "pages not put in order": ("x.transpose(1, 2) if paged else x", "x"),
+    "row tiles left out of the grid": ("problem.heads_kv * row_tiles * plan.splits", "problem.heads_kv * plan.splits"),
+}  # fmt: skip
+TILES: dict[str, tuple[str, str]] = {
+    "page id not clamped": ("tl.minimum(tl.maximum(block, 0), pages - 1)", "block"),
+    "last page out of reach": ("pages - 1)", "pages - 2)"),
+    "slot not wrapped": ("slot = cols % PAGE_SIZE", "slot = cols"),
+    "table entry per key": ("(cols // PAGE_SIZE)", "cols"),
+    "range from the last query": ("first, last = start_m // group,", "first, last = (rows - 1) // group,"),
+    "range to the first query": ("(tl.minimum(start_m + BLOCK_M, rows) - 1) // group", "start_m // group"),
+    "range short on the right": ("last + diagonal + right + 1", "last + diagonal + right"),
+    "range short on the left": ("first + diagonal - left, 0)", "first + diagonal - left + 1, 0)"),
+    "range below key 0": ("tl.maximum(first + diagonal - left, 0)", "first + diagonal - left"),
+}  # fmt: skip
+MERGE: dict[str, tuple[str, str]] = {
+    "maximum of the chunk only": ("tl.maximum(m_i, tl.max(lse, axis=0))", "tl.max(lse, axis=0)"),
+    "parts that saw nothing": ('tl.where(m_new == -float("inf"), 0.0, m_new)', "m_new"),
+    "no rescale of l": ("l_i = l_i * alpha +", "l_i = l_i +"),
+    "no rescale of acc": ("acc = acc * alpha +", "acc = acc +"),
+    "parts weigh the same": ("tl.sum(p[:, None] * o, axis=0)", "tl.sum(o, axis=0)"),
+    "lse of parts in natural units": ('other=-float("inf")) * LOG2_E', 'other=-float("inf"))'),
+    "parts past the last": ("mask_p = start_p + offs_p < parts", "mask_p = start_p + offs_p < parts + 1"),
+    "last part forgotten": ("mask_p = start_p + offs_p < parts", "mask_p = start_p + offs_p < parts - 1"),
+    "first chunk only": ("range(0, parts, BLOCK_PARTS)", "range(0, BLOCK_PARTS, BLOCK_PARTS)"),
+    "one chunk again and again": ("part_rows = (start_p + offs_p)", "part_rows = offs_p"),
+    "merge not divided": ("o = acc / l_safe", "o = acc"),
+    "merged lse in base 2": ("(m_i + tl.log2(l_safe)) * LN_2", "(m_i + tl.log2(l_safe))"),
+    "merged rows without keys": ("tl.where(l_i == 0.0, 1.0, l_i)", "l_i"),
+    "width not masked in the merge": ("offs_dv < HEAD_DIM_V", "offs_dv < BLOCK_DV"),
+}  # fmt: skip
+MUTANTS = {
+    f"{file}: {name}": (file, *change)
+    for file, changes in (("flash_decode", SPLIT), ("decode_tiles", TILES), ("merge_parts", MERGE))
+    for name, change in changes.items()
+}
+Decode = Callable[..., tuple[Tensor, Tensor]]
+
+
+def _load(path: Path, name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(f"fa_toolkit.kernels.{name}", path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def mutate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], Decode]:
+    """Loads the launcher with one text of one file replaced."""
+    for name in ("flash_decode", "decode_tiles", "merge_parts"):
+        importlib.import_module(f"fa_toolkit.kernels.{name}")
+        full = f"fa_toolkit.kernels.{name}"
+        monkeypatch.setitem(sys.modules, full, sys.modules[full])
+
+    def load(file: str, old: str, new: str) -> Decode:
+        source = (HOME / f"{file}.py").read_text(encoding="utf-8")
+        assert source.count(old) == 1, f"{old!r} occurs {source.count(old)} times"
+        path = tmp_path / f"{file}.py"
+        path.write_text(source.replace(old, new), encoding="utf-8")
+        module = _load(path, file)
+        if file != "flash_decode":
+            module = _load(HOME / "flash_decode.py", "flash_decode")
+        launcher = module.flash_decode
+
+        def decode(q: Tensor, *rest: Tensor, **keywords: Any) -> tuple[Tensor, Tensor]:
+            o, lse = launcher(q if q.ndim == 4 else q[:, None], *rest, tile=TILE, **keywords)
+            return (o, lse) if q.ndim == 4 else (o[:, 0], lse[..., 0])
+
+        return decode
+
+    return load
+
+
+def _wrong_values(decode: Decode) -> None:
+    """Lengths and page ids outside the cache; the guarded interpreter raises at any wild access."""
+    x = make(Case((9, 14), (1, 1), (8, 8), page=8))
+    for cache in (x.k_cache, x.v_cache):
+        cache.nan_to_num_(0.0)
+    assert x.block_table is not None
+    lens = torch.tensor([-40, 10**6], dtype=torch.int32)
+    o, lse = decode(x.q, x.k_cache, x.v_cache, seq_lens=lens, block_table=x.block_table)
+    assert bool((o[0] == 0).all() and (lse[0] == -float("inf")).all())
+    x.block_table[0] = -1
+    x.block_table[1] = 2**31 - 1
+    decode(x.q, x.k_cache, x.v_cache, seq_lens=x.seq_lens, block_table=x.block_table)
+
+
+def _survives(decode: Decode, file: str) -> bool:
+    try:
+        for case, splits in KILLERS[:: -1 if file == "merge_parts" else 1]:
+            check(decode, case, num_splits=splits)
+        _wrong_values(decode)
+    except Exception:  # an error is a kill as much as a wrong number
+        return False
+    return True
+
+
+@pytest.mark.parametrize("file", ["flash_decode", "decode_tiles", "merge_parts"])
+def test_the_real_kernels_pass(file: str, mutate: Callable[[str, str, str], Decode]) -> None:
+    first_line = (HOME / f"{file}.py").read_text(encoding="utf-8").splitlines()[0]
+    decode = mutate(file, first_line, first_line)
+    for case, splits in KILLERS:
+        check(decode, case, num_splits=splits)
+    _wrong_values(decode)
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_mutant_is_killed(name: str, mutate: Callable[[str, str, str], Decode]) -> None:
+    assert not _survives(mutate(*MUTANTS[name]), MUTANTS[name][0]), f"no case noticed: {name}"

@@ -1,0 +1,92 @@
+"""Packed calls for every implementation, with NaN tokens past the last offset, and their check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any
+
+import torch
+from oracles import DTYPES, assert_within_budget, truth
+from torch import Tensor
+
+Varlen = Callable[..., tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One packed call: queries and keys of each sequence, and how many tokens lie past the last."""
+
+    lens_q: tuple[int, ...]
+    lens_k: tuple[int, ...]
+    heads: tuple[int, int] = (2, 1)
+    dims: tuple[int, int] = (8, 12)
+    dtype: str = "float32"
+    spare: tuple[int, int] = (0, 0)
+    sink: bool = False
+    flags: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """A readable test id."""
+        flags = "-".join(f"{k}{v}" for k, v in self.flags.items()).replace(" ", "")
+        lens = "+".join(f"{a}x{b}" for a, b in zip(self.lens_q, self.lens_k, strict=True))
+        sink = "-sink" * self.sink
+        return f"L{lens}-H{self.heads[0]}:{self.heads[1]}-{self.dtype}-{flags or 'full'}{sink}"
+
+
+CASES = (
+    Case((5, 0, 3), (5, 4, 0), spare=(2, 3)),
+    Case((1, 7, 4), (9, 3, 4), (4, 2), dtype="bfloat16", flags={"causal": True}, spare=(1, 1)),
+    Case((6, 5), (6, 9), sink=True, flags={"window": (2, 1), "softcap": 3.0}),
+    Case((3, 0, 8), (2, 0, 9), dtype="float64", sink=True, flags={"causal": True, "scale": 0.3}),
+    Case((70, 10), (65, 70), dtype="float16", flags={"causal": True, "window": (20, 5)}),
+    Case((), (), spare=(3, 2)),
+)
+
+
+def offsets(lens: tuple[int, ...], device: str = "cpu") -> Tensor:
+    """cu_seqlens of those lengths."""
+    return torch.tensor([0, *accumulate(lens)], dtype=torch.int32, device=device)
+
+
+def make(case: Case, device: str = "cpu") -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """q, k, v, sink; tokens that belong to no sequence are NaN."""
+    rng = torch.Generator().manual_seed(0)
+
+    def tokens(lens: tuple[int, ...], spare: int, heads: int, width: int) -> Tensor:
+        x = torch.randn(sum(lens) + spare, heads, width, generator=rng, dtype=torch.float64)
+        x[sum(lens) :] = float("nan")
+        return x.to(device, DTYPES[case.dtype])
+
+    (hq, hkv), (d, dv) = case.heads, case.dims
+    q = tokens(case.lens_q, case.spare[0], hq, d)
+    k, v = (tokens(case.lens_k, case.spare[1], hkv, width) for width in (d, dv))
+    return q, k, v, torch.randn(hq, generator=rng).to(device) if case.sink else None
+
+
+def sequences(case: Case, *tensors: Tensor) -> list[tuple[Tensor, ...]]:
+    """[1, H, n, width] of every sequence: the first tensor cut by lens_q, the others by lens_k."""
+    lens = (case.lens_q, *(case.lens_k for _ in tensors[1:]))
+    cuts = [x.split([*n, len(x) - sum(n)])[:-1] for x, n in zip(tensors, lens, strict=True)]
+    return [tuple(x.transpose(0, 1)[None] for x in one) for one in zip(*cuts, strict=True)]
+
+
+def check(varlen: Varlen, case: Case, device: str = "cpu", **keywords: Any) -> None:
+    """Run `varlen` on the case and hold o and lse of every sequence to their budgets."""
+    q, k, v, sink = make(case, device)
+    cu_q, cu_k = offsets(case.lens_q, device), offsets(case.lens_k, device)
+    o, lse = varlen(
+        q, k, v, cu_seqlens_q=cu_q, cu_seqlens_k=cu_k, sink=sink, **case.flags, **keywords
+    )
+    assert (o.shape, o.dtype) == ((*q.shape[:2], case.dims[1]), q.dtype)
+    assert lse.shape == (case.heads[0], len(q))
+    start = 0
+    for one in sequences(case, q, k, v):
+        own = slice(start, start + one[0].shape[2])
+        exact = truth(*one, sink=sink, **case.flags)
+        assert_within_budget("o", o[own].transpose(0, 1)[None], exact, label=case.name)
+        assert_within_budget("lse", lse[None, :, own], exact, label=case.name)
+        start = own.stop
+    assert bool((o[start:] == 0).all() and (lse[:, start:] == -float("inf")).all())
