@@ -8,7 +8,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
 from fa_toolkit import course, exercises, kernels, language
 from fa_toolkit.course import cards, chapters, memory, reports, session, source
@@ -249,3 +251,23 @@ def test_a_plain_figure_follows_the_theme() -> None:
     assert "<svg" in html and "var(--fa-text" in html
     bare = re.sub(r"<style>.*?</style>", "", html, flags=re.S)
     assert colour("text") not in re.sub(r"var\([^)]*\)", "", bare)
+
+
+@pytest.mark.parametrize(
+    ("guess", "value", "unit", "says"),
+    [
+        ("2 MiB", 2, "MiB", "You said 2 MiB. It is 2 MiB."),
+        ("1/512 GiB", 2, "MiB", "You said 2 MiB. It is 2 MiB."),
+        ("...", 2, "", "No guess yet."),
+        ("inf", 2, "", "You said ∞. It is 2."),
+        (torch.tensor([1, 2]), 2, "", "Not read as a number"),
+        (np.array([1, 2]), 2, "", "Not read as a number"),
+        (np.array([2]), 2, "", "You said 2. It is 2."),
+        (1, float("nan"), "", "You said 1. It is NaN."),
+    ],
+)
+def test_a_guess_however_it_is_written(guess: object, value: float, unit: str, says: str) -> None:
+    from fa_toolkit.course.predictions import prediction_card
+
+    with using("en"):
+        assert prediction_card(guess, value, unit).text.startswith(says)

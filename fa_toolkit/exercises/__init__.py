@@ -46,7 +46,7 @@ def get(exercise_id: str) -> Exercise:
     Raises:
         UnknownNameError: if there is none; the hint lists near ones.
     """
-    if exercise_id not in EXERCISES:
+    if not isinstance(exercise_id, str) or exercise_id not in EXERCISES:
         near = difflib.get_close_matches(str(exercise_id), EXERCISES, n=3, cutoff=0.3)
         raise UnknownNameError(
             "exercise_id",

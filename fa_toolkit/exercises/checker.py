@@ -83,9 +83,10 @@ class _Check:
         allowed = budgets(self.exercise, args, truth)
         for output, g, t, a in zip(self.exercise.outputs, got, truth, allowed, strict=True):
             name = output.property if case.property == "value" else case.property
-            found = mismatch(output.name, g, t, a)
-            if found is None and case.property == "dtype":
+            found = None
+            if case.property == "dtype":  # first: a coarser type shows in the values too
                 found = _wrong_dtype(output.name, output.dtype, g, args)
+            found = found or mismatch(output.name, g, t, a)
             if found is not None:
                 self.fail(name, _at(case.label, found))
 

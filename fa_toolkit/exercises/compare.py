@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import torch
 
 from ..language import Text
@@ -46,7 +50,7 @@ def parts(exercise: Exercise, value: Any) -> list[Any] | Text:
         )
     count = len(exercise.outputs)
     if count == 1:
-        return [value]
+        return _odd_tensor(exercise, [value]) or [value]
     if not isinstance(value, (tuple, list)) or len(value) != count:
         got = type(value).__name__
         got += f" ({len(value)})" if isinstance(value, (tuple, list)) else ""
@@ -54,17 +58,46 @@ def parts(exercise: Exercise, value: Any) -> list[Any] | Text:
             f"It should return {count} things, {names}; it returned {got}.",
             f"应返回 {count} 个值 {names}，实际返回 {got}。",
         )
-    return list(value)
+    return _odd_tensor(exercise, value) or list(value)
+
+
+def _odd_tensor(exercise: Exercise, values: Sequence[Any]) -> Text | None:
+    """A sentence if a tensor holds no real numbers that could be compared."""
+    for output, value in zip(exercise.outputs, values, strict=True):
+        if not isinstance(value, torch.Tensor):
+            continue
+        kind = "complex" if value.is_complex() else "meta" if value.is_meta else ""
+        if value.layout is not torch.strided or value.is_nested or value.is_quantized:
+            kind = "nested" if value.is_nested else str(value.layout).removeprefix("torch.")
+        if kind:
+            return Text(
+                f"{output.name} should be an ordinary tensor of real numbers, it is {kind}.",
+                f"{output.name} 应为普通的实数张量，实际是 {kind} 张量。",
+            )
+    return None
+
+
+def plain(value: Any) -> tuple[Any, float]:
+    """A number of any type as Python's own, and the relative rounding of its type."""
+    if isinstance(value, torch.Tensor) and value.numel() == 1:
+        eps = torch.finfo(value.dtype).eps if value.is_floating_point() else 0.0
+        return value.detach().item(), eps
+    if getattr(value, "size", None) == 1 and hasattr(value, "item"):  # of NumPy
+        kind = value.dtype.kind
+        return value.item(), float(np.finfo(value.dtype).eps) if kind == "f" else 0.0
+    if isinstance(value, (Fraction, Decimal)):
+        return float(value), 0.0
+    return value, 0.0
 
 
 def mismatch(name: str, got: Any, want: Any, allowed: Any) -> Text | None:
     """One sentence that says how `got` differs from `want`, or None if it does not."""
     if isinstance(want, torch.Tensor):
         return _tensor_mismatch(name, got, want, torch.as_tensor(allowed, dtype=torch.float64))
-    if isinstance(got, torch.Tensor) and got.numel() == 1:
-        got = got.item()
+    got, eps = plain(got)
     if isinstance(want, (int, float)) and isinstance(got, (int, float)):
-        same = math.isclose(got, want, rel_tol=1e-9, abs_tol=float(allowed))
+        tolerance = max(1e-9, _EPS_UNITS * eps)
+        same = math.isclose(got, want, rel_tol=tolerance, abs_tol=float(allowed))
         shown, right = f"{got:.6g}", f"{want:.6g}"
     else:
         same, shown, right = type(got) is type(want) and got == want, repr(got)[:60], repr(want)
@@ -75,7 +108,9 @@ def mismatch(name: str, got: Any, want: Any, allowed: Any) -> Text | None:
 
 def _tensor_mismatch(name: str, got: Any, want: torch.Tensor, allowed: torch.Tensor) -> Text | None:
     if not isinstance(got, torch.Tensor):
-        if want.numel() == 1 and isinstance(got, (int, float)):
+        number, _ = plain(got)
+        if want.numel() == 1 and isinstance(number, (int, float)):
+            got = number
             got = torch.tensor(got, dtype=torch.float64).reshape(want.shape)
         else:
             return Text(

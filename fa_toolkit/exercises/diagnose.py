@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ..language import Text
-from .compare import budgets, close, parts, truth_of
+from .compare import budgets, close, parts, plain, truth_of
 from .report import Diagnosis
 from .spec import Exercise, Variant
 
@@ -70,6 +70,7 @@ def _same(left: Any, right: Any, allowed: Any) -> bool:
             return False
         budget = 3 * torch.as_tensor(allowed, dtype=torch.float64)
         return bool(close(left.detach().double(), right.detach().double(), budget).all())
+    left, right = plain(left)[0], plain(right)[0]
     if isinstance(left, (int, float)) and isinstance(right, (int, float)):
         return abs(left - right) <= 1e-9 * max(abs(left), abs(right))
     return type(left) is type(right) and bool(left == right)
@@ -120,6 +121,7 @@ def _symptom(name: str, got: Any, want: Any, allowed: Any) -> Diagnosis | None:
 
 
 def _factor(name: str, got: Any, want: Any) -> Diagnosis | None:
+    got = plain(got)[0]
     if not all(isinstance(x, (int, float)) and x for x in (got, want)):
         return None
     factor = got / want

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import linecache
 import signal
+import sys
 import sysconfig
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any, Literal
 
 from ..errors import FaError
@@ -52,10 +53,8 @@ def time_limit(seconds: float) -> Iterator[None]:
         yield
         return
 
-    def stop(signum: int, frame: FrameType | None) -> None:
-        raise Stopped
-
-    before = signal.signal(signal.SIGALRM, stop)
+    stop, tracer = _Stop(), sys.gettrace()
+    before = signal.signal(signal.SIGALRM, stop.now)
     # the interval repeats, so that a bare `except:` inside a loop does not outlive it
     signal.setitimer(signal.ITIMER_REAL, seconds, 0.2)
     try:
@@ -63,6 +62,36 @@ def time_limit(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        if stop.swallowed:
+            sys.settrace(tracer)
+
+
+class _Stop:
+    """Raises `Stopped`; where a loop swallows it, at the other lines of the loop, one by one.
+
+    One of them lies outside the `try` that swallows.
+    """
+
+    def __init__(self) -> None:
+        self.fired = self.swallowed = False
+        self.tried: set[tuple[CodeType, int]] = set()
+
+    def now(self, signum: int, frame: FrameType | None) -> None:
+        if not self.fired or frame is None:
+            self.fired = True
+            raise Stopped
+        self.swallowed = True
+        sys.settrace(self._line)
+        while frame is not None:  # tracing reaches frames that run already only if told
+            frame.f_trace = self._line
+            frame = frame.f_back
+
+    def _line(self, frame: FrameType, event: str, argument: Any) -> Any:
+        place = (frame.f_code, frame.f_lineno)
+        if event == "line" and place not in self.tried and _is_learners(place[0].co_filename):
+            self.tried.add(place)
+            raise Stopped
+        return self._line
 
 
 def call(fn: Callable[..., Any], args: tuple[Any, ...], *, seconds: float) -> Call:
@@ -77,7 +106,9 @@ def call(fn: Callable[..., Any], args: tuple[Any, ...], *, seconds: float) -> Ca
         return Call("error", sentence=_sentence(error))
     except Stopped as error:
         return Call("stopped", sentence=_stopped(error, seconds))
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:  # the learner's own
+        raise
+    except BaseException as error:
         return Call("error", sentence=_sentence(error))
 
 
@@ -105,7 +136,10 @@ def _sentence(error: BaseException) -> Text:
 
 def _message(cause: BaseException, lang: str) -> str:
     with using(lang):
-        text = " ".join(str(cause).split())
+        try:
+            text = " ".join(str(cause).split())
+        except Exception:  # an error of the learner's own that cannot speak
+            text = ""
     text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
     if isinstance(cause, FaError):
         return text

@@ -4,22 +4,24 @@ A recursive-descent parser over floats with caps on depth, length and exponents,
 ends at once. Juxtaposition is never a product: `2 pi` is refused, `2*pi` is read.
 
     sum     := product (('+' | '-') product)*
-    product := sign (('*' | '/') sign)*
+    product := sign (('*' | '/' | '//') (sign | unit))*
     sign    := ('+' | '-')* power
     power   := atom ('^' sign)? unit?
     atom    := (number | name | name group | group) unit?
+
+A unit binds to what stands right before it. Who writes `1/12 FLOP/B` means it of the whole, so
+`alternatives` reads such a formula that way too.
 """
 
 from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ..language import Text
-from .units import NONE, SPELLINGS, Dimension, Unit
+from .units import FOLDED, NONE, OTHER_READING, SPELLINGS, Dimension, Unit
 
 MAX_DEPTH, MAX_TOKENS, MAX_EXPONENT = 24, 80, 1000.0
 
@@ -42,50 +44,33 @@ class Quantity(NamedTuple):
 
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
     "sqrt": math.sqrt, "√": math.sqrt, "exp": math.exp, "ln": math.log, "log2": math.log2,
-    "log10": math.log10, "abs": abs,
+    "log10": math.log10, "log_e": math.log, "abs": abs, "ceil": math.ceil, "floor": math.floor,
+    "int": math.trunc,
 }  # fmt: skip
 _CONSTANTS = {"e": math.e, "pi": math.pi, "π": math.pi, "inf": math.inf, "∞": math.inf}
-_MYRIADS = {"千": 1e3, "万": 1e4, "亿": 1e8}
-_SAME = str.maketrans(
-    {
-        "−": "-", "–": "-", "—": "-", "·": "*", "⋅": "*", "∙": "*", "÷": "/", "∕": "/",
-        "⁄": "/", "。": ".", "[": "(", "]": ")", "{": "(", "}": ")", "\u00a0": " ",
-    }
-)  # fmt: skip
-_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾", "0123456789+-()")
-_RAISED_RUN = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾]+")
-_TEX = {r"\frac": "frac", r"\sqrt": "√", r"\times": "*", r"\cdot": "*", r"\%": "%", r"\pi": "π",
-        r"\exp": "exp", r"\ln": "ln", r"\infty": "∞", r"\left": "", r"\right": ""}  # fmt: skip
-_ABOUT = re.compile(r"^\s*(?:≈|~|=|≃|∼|大约|约|about\b|approx\.?)\s*")
-_UNIT_NAMES = "|".join(re.escape(name) for name in sorted(SPELLINGS, key=len, reverse=True))
+_MYRIADS = {"千": 1e3, "万": 1e4, "百万": 1e6, "亿": 1e8,
+            "thousand": 1e3, "million": 1e6, "billion": 1e9}  # fmt: skip
+_PREFIXES = ("k", "K", "M", "G", "T", "Ki", "Mi", "Gi")
+_UNIT_NAMES, _ANY_CASE = (
+    "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    for names in (SPELLINGS, FOLDED)
+)
 _TOKEN = re.compile(
     rf"""\s*(?:
-        (?P<number>(?:\d+(?:[,_]\d{{3}})+|\d+)(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)
-      | (?P<unit>(?:{_UNIT_NAMES})(?![A-Za-z0-9]))
-      | (?P<name>[A-Za-zπ][A-Za-z_π]*\d*|[√∞千万亿])
-      | (?P<sign>\*\*|[-+*/^()×,])
+        (?P<number>(?:\d{{1,3}}(?:,\d{{3}})+(?!\d)|\d+(?:_\d{{3}})*)(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)
+      | (?P<unit>(?:{_UNIT_NAMES}|(?i:{_ANY_CASE}))(?![A-Za-z0-9]))
+      | (?P<name>[A-Za-zπ][A-Za-z_π]*\d*|百万|[√∞千万亿])
+      | (?P<sign>\*\*|//|[-+*/^()×,])
     )""",
     re.VERBOSE,
 )
 
 
 TOO_LARGE = Text("too large a number", "数太大了")
-
-
-def normalised(written: str) -> str:
-    """One spelling for every sign: full-width, superscript, Chinese and TeX forms become ASCII."""
-    text = _RAISED_RUN.sub(lambda run: f"^({run[0].translate(_RAISED)})", written)
-    text = text.translate(_SAME)
-    for char in text:  # ½ and the like would become 1/2 and join the digit before them
-        if unicodedata.category(char) == "No" and not char.isdigit():
-            raise Unreadable(
-                Text(f"write {char} with a slash, as 1/2", f"{char} 请用斜杠写，例如 1/2")
-            )
-    text = unicodedata.normalize("NFKC", text).translate(_SAME)
-    for tex, plain in _TEX.items():
-        text = text.replace(tex, f" {plain} " if plain else "")
-    text = text.replace("负无穷", "-inf").replace("无穷大", "inf").replace("无穷", "inf")
-    return _ABOUT.sub("", text).strip()
+_NO_VALUE = Text(
+    "has no value: a division by zero, or a root or logarithm outside its range",
+    "没有值：除以了零，或者根号、对数超出了定义域",
+)
 
 
 def tokens(text: str) -> list[tuple[str, str]]:
@@ -115,11 +100,79 @@ def _cannot_read(rest: str) -> Text:
     return Text(f"cannot read “{part}” as a number", f"“{part}” 读不成数")
 
 
+def alternatives(tokens: list[tuple[str, str]], names: Mapping[str, float]) -> list[Quantity]:
+    """Every quantity the tokens may mean, the likeliest first.
+
+    A unit at the very end belongs to its number or to the whole; FLOPS is a rate, but many write
+    it for a count, and TFLOPs for a rate.
+
+    Raises:
+        Unreadable: if there is none.
+    """
+    found: list[Quantity] = []
+    problem: Unreadable | None = None
+    swaps = (False, True) if any(token in OTHER_READING for _, token in tokens) else (False,)
+    for swap in swaps:
+        for read in (_as_written, _unit_of_the_whole):
+            try:
+                quantity = read(tokens, names, swap)
+                if quantity is not None and math.isnan(quantity.value):
+                    raise Unreadable(Text("has no definite value", "没有确定的值"))
+            except Unreadable as unreadable:
+                problem = problem or unreadable
+            except OverflowError:
+                problem = problem or Unreadable(TOO_LARGE)
+            except (ValueError, ZeroDivisionError):
+                problem = problem or Unreadable(_NO_VALUE)
+            else:
+                found += [quantity] if quantity is not None and quantity not in found else []
+    if not found:
+        raise problem or Unreadable(Text("nothing written", "还没有写"))
+    return found
+
+
+def _as_written(tokens: list[tuple[str, str]], names: Mapping[str, float], swap: bool) -> Quantity:
+    return Parser(tokens, names, swap=swap).whole()
+
+
+def _unit_of_the_whole(
+    tokens: list[tuple[str, str]], names: Mapping[str, float], swap: bool
+) -> Quantity | None:
+    """The formula times its last and only unit; None if it has no such unit."""
+    units = [token for kind, token in tokens if kind == "unit"]
+    if len(units) != 1 or tokens[-1][0] != "unit" or len(tokens) < 3:
+        return None
+    unit = unit_of(units[0], swap)
+    if unit.dimension == NONE:  # in `1 - 5%` the sign is the number's own
+        return None
+    bare = Parser(tokens[:-1], names, swap=swap).whole()
+    return Quantity(bare.value * unit.factor, unit.dimension, True)
+
+
+def unit_of(token: str, swap: bool = False) -> Unit:
+    """The unit of a token, or with `swap` the other one that people write that way."""
+    if swap and token in OTHER_READING:
+        return OTHER_READING[token]
+    return SPELLINGS.get(token) or FOLDED[token.lower()]
+
+
+def _no_sign(token: str) -> Text:
+    if token in _PREFIXES:
+        return Text(
+            f"write the unit after “{token}” too, as 3 MiB or 3 MFLOP",
+            f"“{token}” 后面的单位也请写上，例如 3 MiB 或 3 MFLOP",
+        )
+    return Text(f"write a sign before “{token}”, as 2*pi", f"“{token}” 前请写运算符，例如 2*pi")
+
+
 class Parser:
     """Reads one list of tokens; `whole` is the entrance."""
 
-    def __init__(self, tokens: list[tuple[str, str]], names: Mapping[str, float]) -> None:
+    def __init__(
+        self, tokens: list[tuple[str, str]], names: Mapping[str, float], *, swap: bool = False
+    ) -> None:
         self.tokens, self.names, self.at, self.depth = tokens, names, 0, 0
+        self.swap = swap
         self.raising = False  # in an exponent: a unit that follows belongs to the whole power
 
     def peek(self) -> tuple[str, str]:
@@ -141,9 +194,7 @@ class Parser:
             raise Unreadable(Text("write 0.5 with a point, not a comma", "小数点请写成 0.5"))
         if token == ")":
             raise Unreadable(Text("a bracket too many", "多了一个括号"))
-        raise Unreadable(
-            Text(f"write a sign before “{token}”, as 2*pi", f"“{token}” 前请写运算符，例如 2*pi")
-        )
+        raise Unreadable(_no_sign(token))
 
     def sum(self) -> Quantity:
         self.depth += 1
@@ -161,16 +212,26 @@ class Parser:
 
     def product(self) -> Quantity:
         left = self.signed()
-        while sign := self.accept("*", "/"):
-            right = self.signed()
+        while sign := self.accept("*", "/", "//"):
+            right = self.lone_unit() or self.signed()
             turn = 1 if sign == "*" else -1
             value = left.value * right.value if turn == 1 else left.value / right.value
+            value = float(math.floor(value)) if sign == "//" else value
             left = Quantity(
                 value,
                 _plus(left.dimension, right.dimension, turn),
                 left.has_unit or right.has_unit,
             )
         return left
+
+    def lone_unit(self) -> Quantity | None:
+        """The unit after a sign, as in `3 FLOP / byte`."""
+        kind, token = self.peek()
+        if kind != "unit" or unit_of(token).dimension == NONE:
+            return None
+        self.at += 1
+        unit = unit_of(token, self.swap)
+        return Quantity(unit.factor, unit.dimension, True)
 
     def signed(self) -> Quantity:
         negative = False
@@ -199,12 +260,8 @@ class Parser:
         kind, token = self.peek()
         self.at += 1
         if kind == "number":
-            if token.startswith("0,"):
-                raise Unreadable(Text("write 0.5 with a point, not a comma", "小数点请写成 0.5"))
-            value = float(token.replace(",", "").replace("_", ""))
-            if math.isinf(value):
-                raise Unreadable(TOO_LARGE)
-            return self.with_unit(Quantity(value))
+            self.at -= 1
+            return self.with_unit(Quantity(self.plain_number()))
         if kind == "name":
             return self.with_unit(self.named(token))
         if token == "(":
@@ -213,33 +270,69 @@ class Parser:
             raise Unreadable(Text("ends too early", "没有写完"))
         raise Unreadable(_cannot_read(token))
 
+    def plain_number(self) -> float:
+        token = self.peek()[1]
+        self.at += 1
+        if token.startswith("0,"):
+            raise Unreadable(Text("write 0.5 with a point, not a comma", "小数点请写成 0.5"))
+        value = float(token.replace(",", "").replace("_", ""))
+        if math.isinf(value):
+            raise Unreadable(TOO_LARGE)
+        return value
+
+    def myriads(self) -> float:
+        """The factor of 万 and the like that stands here; 1 if none does."""
+        factor = _MYRIADS.get(self.peek()[1], 0.0)
+        self.at += bool(factor)
+        return factor or 1.0
+
     def closed(self) -> Quantity:
         outer, self.raising = self.raising, False
         inner = self.sum()
         self.raising = outer
         if not self.accept(")"):
+            kind, token = self.peek()
+            if kind in ("number", "name") or token == "(":
+                raise Unreadable(_no_sign(token))
             raise Unreadable(Text("a bracket is not closed", "有括号没有合上"))
         return inner
 
     def named(self, name: str) -> Quantity:
         if name in self.names:
             return Quantity(float(self.names[name]))
+        if name not in _FUNCTIONS and name.lower() in (*_FUNCTIONS, *_CONSTANTS):
+            name = name.lower()  # Exp, LN, E
         if name in _CONSTANTS:
             return Quantity(_CONSTANTS[name])
         if name == "frac":
             over, under = self.argument(name), self.argument(name)
             return Quantity(over.value / under.value)
+        if name == "cdiv":
+            return self.cdiv()
         if name in _FUNCTIONS:
             return Quantity(float(_FUNCTIONS[name](self.argument(name).value)))
         if name == "log":
             raise Unreadable(Text("write ln, log2 or log10", "请写 ln、log2 或 log10"))
         raise Unreadable(_cannot_read(name))
 
+    def cdiv(self) -> Quantity:
+        """`cdiv(a, b)`: how many b it takes to hold a."""
+        parts = []
+        for sign in "(,":
+            if not self.accept(sign):
+                raise Unreadable(Text("write cdiv(a, b)", "请写成 cdiv(a, b)"))
+            parts.append(self.sum())
+        if not self.accept(")") or any(part.dimension != NONE for part in parts):
+            raise Unreadable(Text("write cdiv(a, b)", "请写成 cdiv(a, b)"))
+        return Quantity(float(math.ceil(parts[0].value / parts[1].value)))
+
     def argument(self, name: str) -> Quantity:
         if self.accept("("):
             inner = self.closed()
-        elif name == "√" and self.peek()[0] == "number":
+        elif self.peek()[0] == "number" or self.tokens[self.at : self.at + 1] == [("sign", "-")]:
+            negative = self.accept("-")
             inner = self.atom()
+            inner = inner._replace(value=-inner.value) if negative else inner
         else:
             raise Unreadable(Text(f"write {name}( … )", f"请写成 {name}( … )"))
         if inner.dimension != NONE:
@@ -248,15 +341,17 @@ class Parser:
 
     def with_unit(self, bare: Quantity) -> Quantity:
         if self.peek()[1] in _MYRIADS:
-            bare = bare._replace(value=bare.value * _MYRIADS[self.peek()[1]])
-            self.at += 1
+            bare = bare._replace(value=bare.value * self.myriads())
+            while self.peek()[0] == "number":  # 1亿3421万7728
+                rest = self.plain_number()
+                bare = bare._replace(value=bare.value + rest * self.myriads())
         kind, token = self.peek()
         if kind != "unit" or self.raising:
             return bare
         if bare.has_unit:
             raise Unreadable(Text("two units in a row", "连写了两个单位"))
         self.at += 1
-        unit: Unit = SPELLINGS[token]
+        unit = unit_of(token, self.swap)
         return Quantity(bare.value * unit.factor, unit.dimension, True)
 
 

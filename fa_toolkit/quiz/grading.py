@@ -7,6 +7,7 @@ kind is one further entry of `GRADERS`.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -73,12 +74,19 @@ def grade(
 
 def _plain(answer: object, depth: int = 0) -> Any:
     """`answer` as JSON would hold it, or `NotJudged` if it is nothing of the kind."""
-    if answer is None or isinstance(answer, (bool, int, float)):
+    if answer is None or isinstance(answer, bool):
         return answer
+    # what only derives from a number or a text, as np.float64 does, compares in ways of its own
+    if isinstance(answer, int):
+        return int.__int__(answer)
+    if isinstance(answer, float):
+        return float.__float__(answer)
     if isinstance(answer, str):
-        if len(answer) > MAX_TEXT:
+        if str.__len__(answer) > MAX_TEXT:
             raise marks.too_long(MAX_TEXT)
-        return answer
+        return str.__str__(answer).encode(errors="replace").decode()  # no half of a surrogate pair
+    if isinstance(answer, numbers.Real):
+        return _real(answer)
     if depth < MAX_DEPTH and isinstance(answer, (list, tuple, set, frozenset, Mapping)):
         if len(answer) > MAX_ENTRIES:
             raise marks.too_long(MAX_ENTRIES)
@@ -88,11 +96,20 @@ def _plain(answer: object, depth: int = 0) -> Any:
     raise marks.not_an_answer()
 
 
+def _real(answer: numbers.Real) -> int | float:
+    """A NumPy scalar or a fraction as Python's own number."""
+    try:
+        return int(answer) if isinstance(answer, numbers.Integral) else float(answer)
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise marks.not_an_answer() from error
+
+
 def _name(key: object) -> str:
-    if isinstance(key, str) and len(key) <= MAX_TEXT:
-        return key
-    if isinstance(key, int) and abs(key) < MAX_TEXT:
-        return str(key)
+    plain = _plain(key) if isinstance(key, (str, int)) else None
+    if isinstance(plain, str):
+        return plain
+    if isinstance(plain, int) and abs(plain) < MAX_TEXT:
+        return str(plain)
     raise marks.not_an_answer()
 
 

@@ -89,7 +89,7 @@ def _meant(reading: Reading, unit: str | None) -> list[float]:
     assert value is not None
     asked = NONE if unit is None else UNITS[unit].dimension
     if reading.has_unit:
-        return [value] if reading.dimension == asked else []
+        return [number for number, dimension in reading.meanings if dimension == asked]
     if unit == "%":
         return [value / 100, value]
     return [value * (1.0 if unit is None else UNITS[unit].factor)]

@@ -6,11 +6,13 @@ Every outcome, good or bad, comes back as a `Reading`; nothing a learner types r
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 from ..language import Text, say
-from .formula import TOO_LARGE, Parser, Unreadable, normalised, tokens
+from .formula import TOO_LARGE, Quantity, Unreadable, alternatives, tokens
+from .spelling import one_spelling, sides
 from .units import NONE, Dimension
 
 MAX_CHARS = 200
@@ -19,7 +21,8 @@ MAX_CHARS = 200
 class Reading(NamedTuple):
     """What was read: a value in base units with its dimension, or what could not be read.
 
-    `has_unit` tells whether a unit (not only a bare number) was written.
+    `has_unit` tells whether a unit (not only a bare number) was written. `others` are further
+    quantities that the same writing may mean: the unit of `1/12 FLOP/B` is the whole's.
     """
 
     value: float | None
@@ -27,6 +30,13 @@ class Reading(NamedTuple):
     has_unit: bool = False
     problem: Text | str | None = None
     empty: bool = False
+    others: tuple[Quantity, ...] = ()
+
+    @property
+    def meanings(self) -> list[tuple[float, Dimension]]:
+        """Every value with its dimension that the writing may mean, the likeliest first."""
+        likeliest = [] if self.value is None else [(self.value, self.dimension)]
+        return [*likeliest, *((other.value, other.dimension) for other in self.others)]
 
 
 def read_number(written: object, names: Mapping[str, float] | None = None) -> Reading:
@@ -53,23 +63,43 @@ def read_number(written: object, names: Mapping[str, float] | None = None) -> Re
     if not written.strip():
         return Reading(None, empty=True, problem=Text("nothing written", "还没有写"))
     try:
-        parser = Parser(tokens(normalised(written)), names or {})
-        value, dimension, has_unit = parser.whole()
+        return _agreed([*_sides_of(one_spelling(written), names or {})])
     except Unreadable as unreadable:
         return Reading(None, problem=unreadable.problem)
-    except OverflowError:
-        return Reading(None, problem=TOO_LARGE)
-    except (ValueError, ZeroDivisionError):
-        return Reading(
-            None,
-            problem=Text(
-                "has no value: a division by zero, or a root or logarithm outside its range",
-                "没有值：除以了零，或者根号、对数超出了定义域",
-            ),
+
+
+def _sides_of(text: str, names: Mapping[str, float]) -> Iterator[Reading | Unreadable]:
+    """What each side of `4*64/8 = 32` says, or why it cannot be read."""
+    for side in sides(text):
+        try:
+            first, *others = alternatives(tokens(side), names)
+        except Unreadable as unreadable:
+            yield unreadable
+        else:
+            yield Reading(*first, others=tuple(others))
+
+
+def _agreed(found: list[Reading | Unreadable]) -> Reading:
+    """The first side that can be read; the last, where only some carry a unit.
+
+    Raises:
+        Unreadable: if no side can be read, or two say different things.
+    """
+    good = [side for side in found if isinstance(side, Reading)]
+    if not good:
+        raise next(
+            (side for side in found if isinstance(side, Unreadable)),
+            Unreadable(Text("nothing written", "还没有写")),
         )
-    if math.isnan(value):
-        return Reading(None, problem=Text("has no definite value", "没有确定的值"))
-    return Reading(value, dimension, has_unit)
+    for one, other in pairwise(good):
+        alike = any(
+            a[1] == b[1] and math.isclose(a[0], b[0], rel_tol=0.1)
+            for a in one.meanings
+            for b in other.meanings
+        )
+        if one.has_unit == other.has_unit and not alike:
+            raise Unreadable(Text("the sides of “=” differ", "等号两边不相等"))
+    return good[0] if len({side.has_unit for side in good}) == 1 else good[-1]
 
 
 def _plain(number: int | float) -> Reading:
@@ -84,6 +114,8 @@ def _plain(number: int | float) -> Reading:
 
 def show(value: float) -> str:
     """A number for people: 4 digits, whole numbers up to 10 digits in full, grouped by comma."""
+    if math.isnan(value):
+        return "NaN"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     if value == int(value) and abs(value) < 1e10:

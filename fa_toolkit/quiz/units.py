@@ -48,7 +48,10 @@ _SPELLINGS = {
     "second": "s", "seconds": "s", "sec": "s", "秒": "s", "毫秒": "ms", "微秒": "us", "纳秒": "ns",
     "µs": "us", "μs": "us", "flop": "FLOP", "flops": "FLOP", "FLOPs": "FLOP", "FLOP/byte": "FLOP/B",
     "FLOPs/byte": "FLOP/B", "FLOP/字节": "FLOP/B", "FLOPs/B": "FLOP/B", "percent": "%",
-    "bytes/s": "B/s", "字节/秒": "B/s",
+    "bytes/s": "B/s", "字节/秒": "B/s", "次/字节": "FLOP/B", "次运算/字节": "FLOP/B",
+    "ops/byte": "FLOP/B", "op/byte": "FLOP/B", "ops/B": "FLOP/B", "op/B": "FLOP/B",
+    "flop/byte": "FLOP/B", "flops/byte": "FLOP/B", "flop/B": "FLOP/B", "flops/B": "FLOP/B",
+    "FLOP/Byte": "FLOP/B", "FLOP/bytes": "FLOP/B", "FLOPs/bytes": "FLOP/B",
 }  # fmt: skip
 for _prefix in ("", "K", "M", "G", "T", "P"):  # FLOPS is a rate, FLOPs a count
     _SPELLINGS[f"{_prefix}FLOPS"] = f"{_prefix}FLOP/s"
@@ -59,6 +62,37 @@ _SPELLINGS |= {f"k{name[1:]}": name for name in UNITS if name[0] == "K" and name
 SPELLINGS: dict[str, Unit] = {
     **UNITS, **{written: UNITS[name] for written, name in _SPELLINGS.items()}
 }  # fmt: skip
+
+#: FLOPS is a rate and FLOPs a count; what many mean who write the one for the other.
+OTHER_READING: dict[str, Unit] = {
+    f"{prefix}{written}": UNITS[f"{prefix}{meant}"]
+    for prefix in _DECIMAL
+    for written, meant in (("FLOPS", "FLOP"), ("FLOPs", "FLOP/s"), ("flops", "FLOP/s"))
+}
+
+
+def _folded() -> dict[str, Unit]:
+    """Spellings whose letters may be small or capital: mib, Mbyte, gflops, megabytes."""
+    found: dict[str, Unit] = {}
+    long = {"K": "kilo", "M": "mega", "G": "giga", "T": "tera", "Ki": "kibi", "Mi": "mebi",
+            "Gi": "gibi", "Ti": "tebi"}  # fmt: skip
+    for prefix in (*_DECIMAL, *_BINARY):
+        byte = [f"{prefix}byte", f"{prefix}bytes"]
+        byte += [f"{prefix}B"] if prefix else []
+        byte += [f"{long[prefix]}byte", f"{long[prefix]}bytes"] if prefix in long else []
+        for name in byte:
+            found[name.lower()] = UNITS[f"{prefix}B"]
+            for second in ("/s", "/sec", "/second"):
+                found[name.lower() + second] = UNITS[f"{prefix}B/s"]
+    for prefix in _DECIMAL:
+        for name in ("flop", "flops"):
+            found[prefix.lower() + name] = UNITS[f"{prefix}FLOP"]
+            found[f"{prefix.lower()}{name}/s"] = UNITS[f"{prefix}FLOP/s"]
+    return found
+
+
+#: The same in any case, by their small letters; looked up after `SPELLINGS`.
+FOLDED = _folded()
 
 _NAMES: dict[Dimension, Text] = {
     NONE: Text("a plain number", "没有单位的数"),

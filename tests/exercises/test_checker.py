@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -157,3 +161,63 @@ def test_time_of_a_whole_check_is_limited(monkeypatch: pytest.MonkeyPatch) -> No
 
     report = exercises.check("03.three_pass", slow)
     assert report.outcome == "not yet" and "not run" in {f.status for f in report.findings}
+
+
+NUMBER_TYPES: dict[str, Callable[[Any], Any]] = {
+    "torch.tensor": torch.tensor,
+    "one element": lambda x: torch.tensor([x]),
+    "np.float32": np.float32,
+    "np.float64": np.float64,
+    "np.int64": lambda x: np.int64(x) if x == int(x) else np.float64(x),
+    "np.array": np.array,
+    "Fraction": Fraction,
+    "Decimal": Decimal,
+    "np.str_": np.str_,
+}
+GIVE_NUMBERS = [x for x in ALL if x[:2] in ("00", "01") or x in ("02.traffic", "04.ranges")]
+
+
+@pytest.mark.parametrize("kind", NUMBER_TYPES)
+@pytest.mark.parametrize("exercise_id", GIVE_NUMBERS)
+def test_a_right_number_is_right_in_any_type(exercise_id: str, kind: str) -> None:
+    solution = exercises.solution(exercise_id)
+    words = isinstance(solution(*exercises.get(exercise_id).cases[0].make()), str)
+    if words != (kind == "np.str_"):
+        pytest.skip("of another kind")
+
+    def retyped(*args: Any) -> Any:
+        result = solution(*args)
+        if isinstance(result, (tuple, list)):
+            return [NUMBER_TYPES[kind](item) for item in result]
+        return NUMBER_TYPES[kind](result)
+
+    report = exercises.check(exercise_id, retyped)
+    assert report.outcome == "passed", str(report)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        lambda y: y + 0j,
+        lambda y: y.to("meta"),
+        lambda y: y.to_sparse(),
+        lambda y: torch.nested.nested_tensor([y]),
+        lambda y: {"y": y},
+        lambda y: y.numpy(),
+        lambda y: ...,
+    ],
+    ids=["complex", "meta", "sparse", "nested", "dict", "ndarray", "ellipsis"],
+)
+@pytest.mark.filterwarnings("ignore:.*nested tensors.*:UserWarning")
+def test_an_odd_result_is_a_sentence(odd: Callable[[Any], Any]) -> None:
+    right = exercises.solution("03.three_pass")
+    report = exercises.check("03.three_pass", lambda x: odd(right(x)))
+    assert report.outcome == "not yet"
+    assert "value should be" in str(report)
+
+
+def test_a_coarser_type_is_named_and_not_its_rounding() -> None:
+    right = exercises.solution("03.three_pass")
+    report = exercises.check("03.three_pass", lambda x: right(x.float()))
+    note = next(str(f.note) for f in report.findings if f.id == "dtype")
+    assert "float32, expected torch.float64" in note

@@ -43,9 +43,19 @@ def test_the_wrong_number_of_arguments_is_said() -> None:
     assert found.kind == "error" and "takes 1 positional argument" in say(found.sentence)
 
 
+class _MuteError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
 @pytest.mark.parametrize(
-    "raised", [SystemExit(3), AssertionError(), KeyError("x"), StopIteration()]
-)
+    "raised",
+    [
+        SystemExit(3), AssertionError(), KeyError("x"), StopIteration(), GeneratorExit(),
+        BaseException("base"), _MuteError(),
+    ],
+    ids=lambda error: type(error).__name__,
+)  # fmt: skip
 def test_any_exception_comes_back(raised: BaseException) -> None:
     def fn(a: int, b: int) -> None:
         raise raised
@@ -92,6 +102,32 @@ def test_an_endless_loop_is_stopped_even_behind_a_bare_except() -> None:
         assert "已停止" in say(found.sentence)
     guard.call(stubborn, PAIR, seconds=0.3)
     assert time.monotonic() - began < 5
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no interval timer on Windows")
+def test_a_loop_that_swallows_everything_is_stopped() -> None:
+    def swallows(a: int, b: int) -> None:
+        while True:
+            with contextlib.suppress(BaseException):
+                time.sleep(0.01)
+
+    def swallows_twice(a: int, b: int) -> None:
+        while True:
+            try:
+                try:
+                    time.sleep(0.01)
+                except:  # noqa: E722
+                    time.sleep(0.01)
+            except:  # noqa: E722
+                continue
+
+    tracer = sys.gettrace()
+    for fn in (swallows, swallows_twice):
+        began = time.monotonic()
+        found = guard.call(fn, PAIR, seconds=0.2)
+        assert found.kind == "stopped" and "It was at line" in say(found.sentence)
+        assert time.monotonic() - began < 5
+        assert sys.gettrace() is tracer
 
 
 def test_outside_the_main_thread_it_still_runs() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -220,3 +222,27 @@ def test_only_a_wrong_call_raises(bank: Bank) -> None:
         grade(["Q-03-factor"], 0, bank=bank)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError):
         grade("Q-03-factor", 0, "fr", bank=bank)
+
+
+class _Disguised(str):
+    """A text that is no longer one as soon as it is used as one."""
+
+    def strip(self, *_: object) -> str:  # type: ignore[override]
+        raise RuntimeError
+
+    casefold = strip
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        np.float64(1), np.float32(1), np.int64(0), np.bool_(True), np.array([1, 2]), _Disguised("0"),
+        "\ud800", Fraction(1, 3), {_Disguised("0.m"): np.float64(2)}, [np.float64(0)],
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_what_only_looks_like_a_number_or_a_text(bank: Bank, odd: object) -> None:
+    for question in bank.questions.values():
+        verdict = grade(question.id, odd, bank=bank)
+        assert verdict.status in STATUSES
+        verdict.said.encode()
