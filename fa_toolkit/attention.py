@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args, overload
 
 import torch
 from torch import Tensor
+from torch.amp.autocast_mode import is_autocast_available
 
 from .errors import ArgumentError, BackendUnavailable, DeviceError, DtypeError
 from .language import Text
 from .problem import AttentionProblem
-from .reference.inputs import check_scalars, problem_of
+from .reference.inputs import check_scalars, check_tensors, problem_of
 from .tiled import merge_partials
 
 Impl = Literal["auto", "triton", "tiled", "reference"]
@@ -203,11 +205,17 @@ def _choose(impl: str, q: Tensor) -> Implementation:
 def _autocast(*tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors in the dtype autocast asks for on their device; float64 stays, as in torch."""
     device = tensors[0].device.type
-    if not torch.is_autocast_enabled(device):
+    if not is_autocast_available(device) or not torch.is_autocast_enabled(device):
         return tensors
     dtype = torch.get_autocast_dtype(device)
     castable = [x.is_floating_point() and x.dtype != torch.float64 for x in tensors]
     return tuple(x.to(dtype) if ok else x for x, ok in zip(tensors, castable, strict=True))
+
+
+def _without_autocast(q: Tensor) -> AbstractContextManager[Any]:
+    """A device such as meta has no autocast that could be switched off."""
+    device = q.device.type
+    return torch.autocast(device, enabled=False) if is_autocast_available(device) else nullcontext()
 
 
 def _check_sink(sink: Tensor | None, q: Tensor) -> None:
@@ -300,14 +308,15 @@ def flash_attention(
         >>> bool((o == 1).all()), [round(x, 4) for x in (lse[0, 0] - 4).tolist()]
         (True, [0.0, 0.6931, 1.0986])
     """
+    check_tensors(q=q, k=k, v=v)
     q, k, v = _autocast(q, k, v)
-    problem = problem_of(q, k, v, causal=bool(causal), window=window, sink=sink)
+    problem = problem_of(q, k, v, causal=causal, window=window, sink=sink)
     _check_sink(sink, q)
     call = _Call(problem, *check_scalars(problem, scale, softcap))
     backend = _BACKENDS[_choose(impl, q)]
     tensors = [q, k, v] if sink is None else [q, k, v, sink]
     needs_grad = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
     backend.refuse(call, sink is not None, needs_grad)
-    with torch.autocast(q.device.type, enabled=False):
+    with _without_autocast(q):
         o, lse = _Attention.apply(q, k, v, sink, call, backend)  # type: ignore[no-untyped-call]
     return (o, lse) if return_lse else o

@@ -9,7 +9,7 @@ import torch
 
 from ..errors import ArgumentError, DtypeError
 from ..language import Text
-from ..problem import AttentionProblem, TileShape
+from ..problem import AttentionProblem, TileShape, check_tile
 
 SMALLEST_DOT = 16  # tl.dot needs at least this many rows, columns and terms
 
@@ -151,6 +151,7 @@ def plan_launch(
 
 
 def _check_tile(tile: TileShape, device: Device) -> None:
+    check_tile(tile)
     least = 1 if device == INTERPRETER else SMALLEST_DOT
     for name, side in (("block_m", tile.block_m), ("block_n", tile.block_n)):
         if side & (side - 1) or side < least:
