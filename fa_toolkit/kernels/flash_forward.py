@@ -12,6 +12,8 @@ import torch
 import triton
 import triton.language as tl
 
+from ..errors import DtypeError, ShapeError
+from ..language import Text
 from ..problem import AttentionProblem, TileShape
 from .configuration import choose_launch
 from .launching import on_device_of, require_kernels
@@ -147,8 +149,23 @@ def flash_forward_kernel(
 
 
 def problem_of(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> AttentionProblem:
-    """The sizes of a call whose tensors were already validated."""
+    """The sizes of a call, whose tensors must fit each other: the kernel computes addresses."""
+    for name, x in (("q", q), ("k", k), ("v", v)):
+        if x.ndim != 4:
+            raise ShapeError(name, expected="[B, H, N, D]", got=str(list(x.shape)))
+        if x.dtype not in (torch.float16, torch.bfloat16, torch.float32) or x.dtype != q.dtype:
+            raise DtypeError(
+                name,
+                expected=Text(
+                    "float16, bfloat16 or float32, all three alike",
+                    "float16、bfloat16 或 float32，三者相同",
+                ),
+                got=str(x.dtype),
+            )
     (b, hq, nq, d), (hkv, nk, dv) = q.shape, v.shape[1:]
+    for name, x, fitting in (("k", k, (b, hkv, nk, d)), ("v", v, (b, hkv, nk, dv))):
+        if x.shape != fitting or 0 in (d, dv):
+            raise ShapeError(name, expected=str(list(fitting)), got=str(list(x.shape)))
     dtype: Any = str(q.dtype).removeprefix("torch.")
     return AttentionProblem(b, hq, hkv, nq, nk, d, dv, dtype, causal)
 
@@ -177,6 +194,7 @@ def flash_forward(
 
     Raises:
         BackendUnavailable: if kernels cannot run here.
+        ShapeError: if q, k and v do not fit each other.
         DtypeError: if the device cannot compute this type.
         ArgumentError: if the tile cannot run on this device.
     """
@@ -197,7 +215,7 @@ def flash_forward(
             *q.stride(), *k.stride(), *v.stride(), *o.stride(), *lse.stride(),
             problem.heads_q, problem.group, problem.len_q, problem.len_k, scale,
             HEAD_DIM=problem.head_dim, HEAD_DIM_V=problem.head_dim_v,
-            IS_CAUSAL=causal, DOT_PRECISION=dot_precision(q),
+            IS_CAUSAL=problem.causal, DOT_PRECISION=dot_precision(q),
             BLOCK_D=plan.block_d, BLOCK_DV=plan.block_dv,
             BLOCK_M=plan.tile.block_m, BLOCK_N=plan.tile.block_n,
             num_warps=plan.num_warps, num_stages=plan.num_stages,
