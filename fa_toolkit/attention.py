@@ -9,13 +9,14 @@ from typing import Literal, get_args, overload
 
 import torch
 from torch import Tensor
+from torch.amp.autocast_mode import is_autocast_available
 
 from .errors import ArgumentError, BackendUnavailable, DeviceError, DtypeError
 from .language import Text
 from .operator import Options, attention_op, refuse_transforms
 from .problem import AttentionProblem
 from .reference import check_dropout
-from .reference.inputs import check_scalars, problem_of
+from .reference.inputs import check_scalars, check_tensors, problem_of
 from .tiled import merge_partials
 
 Impl = Literal["auto", "triton", "tiled", "reference"]
@@ -52,7 +53,7 @@ def _choose(impl: str, q: Tensor) -> Implementation:
 def _autocast(*tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors in the dtype autocast asks for on their device; float64 stays, as in torch."""
     device = tensors[0].device.type
-    if not torch.is_autocast_enabled(device):
+    if not is_autocast_available(device) or not torch.is_autocast_enabled(device):
         return tensors
     dtype = torch.get_autocast_dtype(device)
     castable = [x.is_floating_point() and x.dtype != torch.float64 for x in tensors]
@@ -172,17 +173,22 @@ def flash_attention(
         >>> bool((o == 1).all()), [round(x, 4) for x in (lse[0, 0] - 4).tolist()]
         (True, [0.0, 0.6931, 1.0986])
     """
+    check_tensors(q=q, k=k, v=v, **({} if sink is None else {"sink": sink}))
     q, k, v = _autocast(q, k, v)
     _check_sink(sink, q)
     chosen = _choose(impl, q)
-    if not torch.compiler.is_compiling():  # compiled, the operator's own checks speak at run time
+    if torch.compiler.is_compiling():  # the operator's own checks speak at run time
+        left, right = (-1, -1) if window is None else window
+    else:
         if torch._C._are_functorch_transforms_active():
             refuse_transforms()
-        problem = problem_of(q, k, v, causal=bool(causal), window=window, sink=sink)
+        problem = problem_of(q, k, v, causal=causal, window=window, sink=sink)
         _refuse(chosen, problem)
-        check_scalars(problem, scale, softcap)
+        scale, softcap = check_scalars(problem, scale, softcap)
         check_dropout(dropout_p, 0 if seed is None else seed)
-    left, right = (-1, -1) if window is None else window
+        everything = problem.len_q + problem.len_k  # a wider window hides nothing and fits 64 bits
+        left, right = (min(side, everything) for side in problem.window or (-1, -1))
+        causal = problem.causal
     options = Options(causal, left, right, softcap or 0.0, scale, dropout_p, chosen)
     drawn = _seed(seed, q) if dropout_p else None
     o, lse = attention_op(q, k, v, sink, drawn, *options)

@@ -6,6 +6,7 @@ and the kernels all take their loop bounds from here.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -18,10 +19,14 @@ ITEMSIZE: dict[str, int] = {"float16": 2, "bfloat16": 2, "float32": 4, "float64"
 MAX_HEAD_DIM = 256
 
 
-def _whole(name: str, value: object, least: int, most: int | None = None) -> None:
-    ok = isinstance(value, int) and not isinstance(value, bool) and value >= least
-    if ok and (most is None or value <= most):  # type: ignore[operator]
-        return
+def _whole(name: str, value: object, least: int, most: int | None = None) -> int:
+    """`value` as an int: whole numbers of any type, as np.int64, but no bool."""
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):  # ValueError: a tensor of several
+        number = None
+    if number is not None and number >= least and (most is None or number <= most):
+        return number
     top = "" if most is None else f"..{most}"
     raise ArgumentError(
         name,
@@ -29,6 +34,18 @@ def _whole(name: str, value: object, least: int, most: int | None = None) -> Non
             f"a whole number {least}{top or ' or more'}", f"整数 {least}{top or ' 或更大'}"
         ),
         got=repr(value),
+    )
+
+
+def _yes_or_no(name: str, value: object) -> bool:
+    """`value` as a bool: True, False, 1, 0 and their like; "no" and [False] are neither."""
+    plain = getattr(value, "item", lambda: value)() if getattr(value, "ndim", 0) == 0 else value
+    if isinstance(plain, int) and plain in (0, 1):
+        return bool(plain)
+    raise ArgumentError(
+        name,
+        expected=Text("True or False", " True 或 False"),
+        got=" ".join(repr(value).split())[:60],
     )
 
 
@@ -69,12 +86,13 @@ class AttentionProblem:
 
     def __post_init__(self) -> None:
         if self.head_dim_v == 0:
-            object.__setattr__(self, "head_dim_v", self.head_dim)
+            self._set("head_dim_v", self.head_dim)
         for name in ("batch", "heads_q", "heads_kv", "len_q", "len_k"):
-            _whole(name, getattr(self, name), 0)
-        _whole("head_dim", self.head_dim, 1, MAX_HEAD_DIM)
-        _whole("head_dim_v", self.head_dim_v, 1, MAX_HEAD_DIM)
-        if self.dtype not in ITEMSIZE:
+            self._set(name, _whole(name, getattr(self, name), 0))
+        self._set("head_dim", _whole("head_dim", self.head_dim, 1, MAX_HEAD_DIM))
+        self._set("head_dim_v", _whole("head_dim_v", self.head_dim_v, 1, MAX_HEAD_DIM))
+        self._set("causal", _yes_or_no("causal", self.causal))
+        if not isinstance(self.dtype, str) or self.dtype not in ITEMSIZE:
             raise ArgumentError("dtype", expected=" | ".join(ITEMSIZE), got=repr(self.dtype))
         if self.heads_q != self.heads_kv and (
             self.heads_kv == 0 or self.heads_q % self.heads_kv != 0
@@ -88,10 +106,15 @@ class AttentionProblem:
                 got=str(self.heads_q),
             )
         if self.window is not None:
-            if len(self.window) != 2:
+            if not isinstance(self.window, (tuple, list)) or len(self.window) != 2:
                 raise ArgumentError("window", expected="(left, right)", got=repr(self.window))
-            for side, bound in zip(("left", "right"), self.window, strict=True):
-                _whole(f"window {side}", bound, -1)
+            left, right = self.window
+            self._set(
+                "window", (_whole("window left", left, -1), _whole("window right", right, -1))
+            )
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
 
     @property
     def itemsize(self) -> int:
@@ -166,8 +189,19 @@ class TileShape:
     block_n: int = 64
 
     def __post_init__(self) -> None:
-        _whole("block_m", self.block_m, 1)
-        _whole("block_n", self.block_n, 1)
+        for name in ("block_m", "block_n"):
+            object.__setattr__(self, name, _whole(name, getattr(self, name), 1))
+
+
+def check_tile(tile: object) -> None:
+    """Refuse a pair of numbers, or None, where a tile is meant.
+
+    Raises:
+        ArgumentError: if `tile` is no TileShape.
+    """
+    if not isinstance(tile, TileShape):
+        expected = "TileShape(block_m, block_n)"
+        raise ArgumentError("tile", expected=expected, got=" ".join(repr(tile).split())[:60])
 
 
 def row_tiles(problem: AttentionProblem, tile: TileShape) -> Iterator[tuple[int, int]]:

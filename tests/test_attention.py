@@ -6,6 +6,7 @@ import subprocess
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from oracles import (
@@ -18,7 +19,7 @@ from oracles import (
 )
 
 import fa_toolkit as fa
-from fa_toolkit import flash_attention
+from fa_toolkit import flash_attention, tiled
 from fa_toolkit.errors import (
     ArgumentError,
     BackendUnavailable,
@@ -183,6 +184,23 @@ def _call(**changes: Any) -> Any:
         ({"dropout_p": 1.0}, ArgumentError, "dropout_p"),
         ({"dropout_p": 0.1, "seed": torch.ones(1)}, DtypeError, "seed"),
         ({"impl": "cuda"}, ArgumentError, '"auto" | "triton"'),
+        ({"q": None}, DtypeError, "q: expected a torch tensor, got NoneType"),
+        ({"k": [1.0]}, DtypeError, "k: expected a torch tensor, got list"),
+        ({"v": np.ones((1, 2, 13, 8))}, DtypeError, r"v: .*ndarray.*torch.as_tensor\(v\)"),
+        ({"q": torch.ones(1, 4, 9, 8).to_sparse()}, DtypeError, "q: expected a dense tensor"),
+        ({"sink": 0.5}, DtypeError, "sink: expected a torch tensor, got float"),
+        ({"causal": "no"}, ArgumentError, "causal: expected True or False, got 'no'"),
+        ({"causal": None}, ArgumentError, "causal"),
+        ({"causal": torch.tensor([1, 0])}, ArgumentError, "causal"),
+        ({"window": 3}, ArgumentError, r"window: expected \(left, right\)"),
+        ({"window": {0: 1, 1: 2}}, ArgumentError, "window"),
+        ({"scale": "x"}, ArgumentError, "scale: expected a number"),
+        ({"scale": 1e300}, ArgumentError, "scale: expected a finite number"),
+        ({"scale": 10**400}, ArgumentError, "scale: expected a number"),
+        ({"scale": torch.tensor([1.0, 2.0])}, ArgumentError, "scale: expected a number"),
+        ({"scale": torch.tensor(1.0, requires_grad=True)}, ArgumentError, "scale: .*no gradient"),
+        ({"softcap": 1e-300}, ArgumentError, "softcap: expected 0, or at least"),
+        ({"softcap": 1j}, ArgumentError, "softcap: expected a number"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else None,
 )
@@ -191,6 +209,28 @@ def test_wrong_arguments_are_named(
 ) -> None:
     with using("en"), pytest.raises(error, match=says):
         _call(**changes)
+
+
+@pytest.mark.parametrize("impl", TORCH)
+def test_numbers_of_other_types_are_numbers(impl: str) -> None:
+    plain = _call(impl=impl, causal=True, window=(2, 1), softcap=2.0, scale=0.5)
+    other = _call(
+        impl=impl,
+        causal=np.int64(1),
+        window=[np.int64(2), torch.tensor(1)],
+        softcap=np.float32(2),
+        scale=torch.tensor(0.5),
+    )
+    assert torch.equal(plain, other)
+    assert torch.equal(_call(impl=impl), _call(impl=impl, window=(10**30, 10**30)))
+    assert not _call(impl=impl, q=torch.zeros(1, 4, 9, 8), softcap=1e-30).isnan().any()
+
+
+@pytest.mark.parametrize("impl", [*TORCH, "auto"])
+def test_meta_tensors_give_shapes(impl: str) -> None:
+    q = torch.empty(2, 4, 9, 8, device="meta")
+    o, lse = flash_attention(q, q, q[..., :5], impl=impl, return_lse=True)  # type: ignore[call-overload]
+    assert (o.device.type, o.shape, lse.shape) == ("meta", (2, 4, 9, 5), (2, 4, 9))
 
 
 def test_head_dimension_257_is_refused() -> None:
@@ -221,3 +261,10 @@ def test_triton_in_the_interpreter() -> None:
     assert torch.equal(o, again)
     unbounded = flash_attention(q.detach(), k, v, window=(-1, -1), softcap=0.0, impl="triton")
     assert_within_budget("o", unbounded, truth(q, k, v))
+
+
+@pytest.mark.parametrize("tile", [(16, 16), None, 16])
+def test_a_tile_is_a_tile_shape(tile: Any) -> None:
+    q, k, v = make_qkv(SMALL)
+    with using("en"), pytest.raises(ArgumentError, match="tile: expected TileShape"):
+        tiled.flash_forward(q, k, v, tile=tile)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problem_strategies import problems, tiles
@@ -176,12 +178,27 @@ def test_derived_values_and_frozen() -> None:
         ({"window": (1,)}, "window"),
         ({"window": (-2, 0)}, "window left"),
         ({"window": (0, -5)}, "window right"),
+        ({"window": 5}, "window"),
+        ({"window": {1: 2, 3: 4}}, "window"),
+        ({"causal": "yes"}, "causal"),
+        ({"causal": 2}, "causal"),
+        ({"dtype": ["float16"]}, "dtype"),
+        ({"len_q": torch.tensor([1, 2])}, "len_q"),
     ],
 )
 def test_wrong_sizes_are_named(change: dict[str, Any], name: str) -> None:
     with pytest.raises(ArgumentError) as caught:
         AttentionProblem(**change)
     assert caught.value.name == name
+
+
+def test_whole_numbers_of_other_types_are_kept_as_ints() -> None:
+    made = AttentionProblem(
+        len_q=np.int64(3), len_k=torch.tensor(4), causal=np.bool_(True), window=[np.int8(1), 2]
+    )  # type: ignore[arg-type]
+    plain = AttentionProblem(len_q=3, len_k=4, causal=True, window=(1, 2))
+    assert made == plain and hash(made) == hash(plain) and repr(made) == repr(plain)
+    assert repr(TileShape(np.int64(16), 8)) == "TileShape(block_m=16, block_n=8)"
 
 
 @pytest.mark.parametrize("sides", [(0, 4), (4, 0), (-1, 4), (2.0, 2)])

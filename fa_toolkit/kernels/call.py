@@ -1,6 +1,6 @@
 """One call of an attention kernel: its sizes, its options and how they reach the kernel.
 
-Tensors were validated before; allocates and launches nothing.
+Checks that the tensors fit each other, since a kernel computes addresses; allocates nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from ..errors import DtypeError, ShapeError
+from ..language import Text
 from ..problem import AttentionProblem
 
 RANDOM_BITS = 31  # of a random number that decide about one entry
@@ -23,8 +25,27 @@ def problem_of(
     causal: bool = False,
     window: tuple[int, int] | None = None,
 ) -> AttentionProblem:
-    """The sizes and the mask of a call whose tensors were already validated."""
+    """The sizes and the mask of a call, whose tensors must fit each other.
+
+    Raises:
+        ShapeError, DtypeError: if they do not.
+    """
+    for name, x in (("q", q), ("k", k), ("v", v)):
+        if x.ndim != 4:
+            raise ShapeError(name, expected="[B, H, N, D]", got=str(list(x.shape)))
+        if x.dtype not in (torch.float16, torch.bfloat16, torch.float32) or x.dtype != q.dtype:
+            raise DtypeError(
+                name,
+                expected=Text(
+                    "float16, bfloat16 or float32, all three alike",
+                    "float16、bfloat16 或 float32，三者相同",
+                ),
+                got=str(x.dtype),
+            )
     (b, hq, nq, d), (hkv, nk, dv) = q.shape, v.shape[1:]
+    for name, x, fitting in (("k", k, (b, hkv, nk, d)), ("v", v, (b, hkv, nk, dv))):
+        if x.shape != fitting or 0 in (d, dv):
+            raise ShapeError(name, expected=str(list(fitting)), got=str(list(x.shape)))
     dtype: Any = str(q.dtype).removeprefix("torch.")
     return AttentionProblem(b, hq, hkv, nq, nk, d, dv, dtype, causal, window)
 

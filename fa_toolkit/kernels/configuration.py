@@ -10,7 +10,7 @@ import torch
 
 from ..errors import ArgumentError, DtypeError
 from ..language import Text
-from ..problem import AttentionProblem, TileShape
+from ..problem import AttentionProblem, TileShape, check_tile
 
 Kernel = Literal["forward", "dkdv", "dq"]
 SMALLEST_DOT = 16  # tl.dot needs at least this many rows, columns and terms
@@ -210,6 +210,7 @@ def plan_launch(
 
 
 def _check_tile(tile: TileShape, device: Device) -> None:
+    check_tile(tile)
     least = 1 if device == INTERPRETER else SMALLEST_DOT
     for name, side in (("block_m", tile.block_m), ("block_n", tile.block_n)):
         if side & (side - 1) or side < least:

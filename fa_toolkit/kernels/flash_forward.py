@@ -191,6 +191,7 @@ def flash_forward(
 
     Raises:
         BackendUnavailable: if kernels cannot run here.
+        ShapeError: if q, k and v do not fit each other.
         DtypeError: if the device cannot compute this type.
         ArgumentError: if the tile cannot run on this device.
     """

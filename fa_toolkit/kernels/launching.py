@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
 from triton.runtime.jit import JITFunction, KernelInterface
 
-from ..errors import ArgumentError, BackendUnavailable, DeviceError
+from ..errors import ArgumentError, BackendUnavailable, DeviceError, DtypeError
 from ..language import Text
 from . import runtime
 
@@ -29,8 +30,17 @@ def require_kernels(*tensors: torch.Tensor) -> None:
     Raises:
         BackendUnavailable: if kernels cannot run here, or compile for a GPU while a tensor is not
             on one.
-        DeviceError: if the tensors lie on different devices.
+        DeviceError: if the tensors lie on different devices, or on none.
+        DtypeError: if something is no tensor, or not a dense one.
     """
+    for at, tensor in enumerate(tensors):
+        if not isinstance(tensor, torch.Tensor) or tensor.layout is not torch.strided:
+            odd = isinstance(tensor, torch.Tensor)
+            raise DtypeError(
+                f"argument {at}",
+                expected=Text("a dense torch tensor", "稠密的 torch 张量"),
+                got=str(tensor.layout) if odd else type(tensor).__name__,
+            )
     found = runtime.require()
     devices = sorted({str(t.device) for t in tensors})
     if len(devices) > 1:
@@ -38,6 +48,13 @@ def require_kernels(*tensors: torch.Tensor) -> None:
             "tensors",
             expected=Text("all on one device", "都在同一个设备上"),
             got=", ".join(devices),
+        )
+    if any(t.is_meta for t in tensors):
+        raise DeviceError(
+            "tensors",
+            expected=Text("tensors with data", "有数据的张量"),
+            got="meta",
+            hint=Text('impl="tiled"', 'impl="tiled"'),
         )
     if found == "gpu" and not all(t.is_cuda for t in tensors):
         raise BackendUnavailable(
@@ -51,6 +68,39 @@ def require_kernels(*tensors: torch.Tensor) -> None:
                 '.cuda()、impl="tiled"，或设置 TRITON_INTERPRET=1 后重启',
             ),
         )
+
+
+def _programs(grid: Any) -> tuple[int, ...]:
+    """The grid as up to three whole numbers."""
+    sizes = grid if isinstance(grid, (tuple, list)) else (grid,)
+    try:
+        found = tuple(operator.index(size) for size in sizes)
+    except TypeError:
+        found = ()
+    if 1 <= len(found) <= 3 and min(found) >= 0 and not isinstance(grid, bool):
+        return found
+    raise ArgumentError(
+        "grid",
+        expected=Text(
+            "how many programs, or up to three such numbers", "程序个数，或至多三个这样的数"
+        ),
+        got=repr(grid)[:60],
+    )
+
+
+def _argument(name: str, value: Any) -> Any:
+    """NumPy's numbers as Python's own; lists and arrays, which no kernel can read, are refused."""
+    foreign = type(value).__module__ == "numpy"
+    if foreign and getattr(value, "ndim", 1) == 0:
+        return value.item()
+    if foreign or isinstance(value, list):
+        raise ArgumentError(
+            name,
+            expected=Text("a torch tensor or a number", "torch 张量或数"),
+            got=type(value).__name__,
+            hint=Text("torch.as_tensor(...)", "torch.as_tensor(...)"),
+        )
+    return value
 
 
 def launch(kernel: Any, grid: Any, *args: Any, **meta: Any) -> Any:
@@ -67,7 +117,8 @@ def launch(kernel: Any, grid: Any, *args: Any, **meta: Any) -> Any:
 
     Raises:
         BackendUnavailable: if no kernel can run here.
-        ArgumentError: if `kernel` is not a jitted function.
+        ArgumentError: if `kernel` is not a jitted function, the grid no grid, or an argument a list
+            or an array.
         OutOfBoundsError: if it touches memory outside its tensors (in the interpreter).
     """
     require_kernels(*(a for a in args if isinstance(a, torch.Tensor)))
@@ -84,11 +135,14 @@ def launch(kernel: Any, grid: Any, *args: Any, **meta: Any) -> Any:
             expected=Text("a kernel decorated for the interpreter", "为解释器装饰的 kernel"),
             got=Text("one decorated for a GPU", "为 GPU 装饰的 kernel"),
             hint=Text(
-                "restart the kernel and import fa_toolkit first",
-                "重启 Jupyter 内核，并最先导入 fa_toolkit",
+                "restart the kernel and import fa_toolkit.kernels first",
+                "重启 Jupyter 内核，并最先导入 fa_toolkit.kernels",
             ),
         )
-    grid = (grid,) if isinstance(grid, int) else grid
+    names = [*getattr(kernel, "arg_names", ()), *(f"argument {at}" for at in range(len(args)))]
+    args = tuple(_argument(name, value) for name, value in zip(names, args, strict=False))
+    meta = {name: _argument(name, value) for name, value in meta.items()}
+    grid = (lambda found: _programs(wanted(found))) if callable(wanted := grid) else _programs(grid)
     first = next((a for a in args if isinstance(a, torch.Tensor)), torch.empty(0))
     try:
         with on_device_of(first):

@@ -59,8 +59,8 @@ _REASONS = {
         "设置了 TRITON_INTERPRET=0，而这里没有 GPU：kernel 只能编译，不能运行",
     ),
     "too late": Text(
-        "Triton was imported before fa_toolkit and compiles for a GPU that is not here",
-        "Triton 在 fa_toolkit 之前就被导入了，它要为一块并不存在的 GPU 编译",
+        "Triton was imported before fa_toolkit.kernels and compiles for a GPU that is not here",
+        "Triton 在 fa_toolkit.kernels 之前就被导入了，它要为一块并不存在的 GPU 编译",
     ),
     "moved": Text(
         "this version of Triton moved parts of its interpreter that the package relies on",
@@ -78,8 +78,8 @@ _HINTS = {
         "去掉 TRITON_INTERPRET 或设为 1，然后重启",
     ),
     "too late": Text(
-        "restart the kernel and import fa_toolkit first",
-        "重启 Jupyter 内核，并最先导入 fa_toolkit",
+        "restart the kernel and import fa_toolkit.kernels first",
+        "重启 Jupyter 内核，并最先导入 fa_toolkit.kernels",
     ),
     "moved": Text("triton==3.7.1", "triton==3.7.1"),
 }

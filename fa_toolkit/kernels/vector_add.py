@@ -50,7 +50,7 @@ def vector_add(x: torch.Tensor, y: torch.Tensor, *, block: int = 1024) -> torch.
 
     Raises:
         ShapeError: if the shapes differ.
-        DtypeError: if the types differ.
+        DtypeError: if the types differ, or hold no real numbers.
         BackendUnavailable: if kernels cannot run here.
     """
     require_kernels(x, y)
@@ -63,6 +63,9 @@ def vector_add(x: torch.Tensor, y: torch.Tensor, *, block: int = 1024) -> torch.
             got=str(y.dtype),
             hint=Text("y.to(x.dtype)", "y.to(x.dtype)"),
         )
+    if x.dtype == torch.bool or x.is_complex():
+        expected = Text("a type of real numbers", "实数类型")
+        raise DtypeError("x", expected=expected, got=str(x.dtype))
     out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
     if not out.numel():
         return out

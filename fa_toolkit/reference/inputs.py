@@ -19,6 +19,25 @@ _NAMES: dict[torch.dtype, Dtype] = {
 }
 
 
+def check_tensors(**named: object) -> None:
+    """Refuse what is no ordinary torch tensor, before anything is asked of it.
+
+    Raises:
+        DtypeError: naming the argument.
+    """
+    for name, x in named.items():
+        if not isinstance(x, Tensor):
+            raise DtypeError(
+                name,
+                expected=Text("a torch tensor", " torch 张量"),
+                got=type(x).__name__,
+                hint=f"torch.as_tensor({name})",
+            )
+        if x.is_nested or x.layout is not torch.strided:
+            kind = "nested" if x.is_nested else str(x.layout)
+            raise DtypeError(name, expected=Text("a dense tensor", "稠密张量"), got=kind)
+
+
 def problem_of(
     q: Tensor,
     k: Tensor,
@@ -37,6 +56,7 @@ def problem_of(
         ShapeError, DtypeError, DeviceError: naming the tensor that does not fit.
         ArgumentError: if a size or the window is outside what `AttentionProblem` allows.
     """
+    check_tensors(q=q, k=k, v=v, **({} if sink is None else {"sink": sink}))
     for name, x in (("q", q), ("k", k), ("v", v)):
         if x.ndim != 4:
             raise ShapeError(name, expected="[B, H, N, D]", got=str(list(x.shape)))
@@ -77,17 +97,37 @@ def check_scalars(
     """(scale, cap) as numbers: 1/sqrt(D) for no scale, 0 for no cap.
 
     Raises:
-        ArgumentError: if the cap is negative or either is not finite.
+        ArgumentError: if either is no number, not finite where the scores are computed, or the cap
+            is negative.
     """
-    scale = 1.0 / math.sqrt(problem.head_dim) if scale is None else float(scale)
-    cap = 0.0 if softcap is None else float(softcap)
-    if not math.isfinite(scale):
+    root = math.sqrt(problem.head_dim)
+    scale = 1.0 / root if scale is None else _number("scale", scale)
+    cap = 0.0 if softcap is None else _number("softcap", softcap)
+    limits = torch.finfo(torch.float64 if problem.dtype == "float64" else torch.float32)
+    if not abs(scale) <= limits.max:
         raise ArgumentError("scale", expected=Text("a finite number", "有限的数"), got=repr(scale))
-    if not (math.isfinite(cap) and cap >= 0):
+    if not (cap == 0 or limits.tiny <= cap <= limits.max):
         expected = Text("a finite number, 0 or more", "不小于 0 的有限数")
+        if 0 < cap < limits.tiny:
+            expected = Text(f"0, or at least {limits.tiny:.2g}", f" 0 或不小于 {limits.tiny:.2g}")
         hint = Text("None or 0 switches the cap off", "None 或 0 表示不设上限")
         raise ArgumentError("softcap", expected=expected, got=repr(softcap), hint=hint)
     return scale, cap
+
+
+def _number(name: str, value: object) -> float:
+    if getattr(value, "requires_grad", False):
+        raise ArgumentError(
+            name,
+            expected=Text("a number, which has no gradient", "一个数，它没有梯度"),
+            got=Text("a tensor that requires one", "要求梯度的张量"),
+            hint=Text(f"{name}.item()", f"{name}.item()"),
+        )
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+        shown = " ".join(repr(value).split())[:60]
+        raise ArgumentError(name, expected=Text("a number", "一个数"), got=shown) from error
 
 
 def compute_dtype(dtype: torch.dtype) -> torch.dtype:
@@ -114,8 +154,9 @@ def visible_pairs(
     i = torch.arange(*rows, device=device)[:, None] + problem.diagonal
     j = torch.arange(*cols, device=device)[None, :]
     visible = torch.ones(rows[1] - rows[0], cols[1] - cols[0], dtype=torch.bool, device=device)
-    if problem.left is not None:
+    everything = problem.len_q + problem.len_k  # a wider bound hides nothing, and may not fit int64
+    if problem.left is not None and problem.left < everything:
         visible &= j >= i - problem.left
-    if problem.right is not None:
+    if problem.right is not None and problem.right < everything:
         visible &= j <= i + problem.right
     return visible

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..problem import AttentionProblem, TileShape, tile_kind
+from ..problem import AttentionProblem, TileShape, check_tile, tile_kind
 from ..reference import check_dropout, compute_dtype, kept, problem_of, visible_pairs
 from ..reference.inputs import check_scalars
 from .ledger import Ledger
@@ -55,6 +55,7 @@ class Call:
         seed: int | Tensor | None = None,
     ) -> Call:
         """Validate the arguments of a call and lay q, k and v out in memory."""
+        check_tile(tile)
         problem = problem_of(q, k, v, causal=causal, window=window, sink=sink)
         scale, cap = check_scalars(problem, scale, softcap)
         memory, kind = Memory(problem), compute_dtype(q.dtype)

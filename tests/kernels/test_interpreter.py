@@ -7,13 +7,20 @@ import sys
 import textwrap
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import triton
 import triton.language as tl
 
 import fa_toolkit.kernels as kernels
-from fa_toolkit.errors import ArgumentError, OutOfBoundsError
+from fa_toolkit.errors import (
+    ArgumentError,
+    DeviceError,
+    DtypeError,
+    OutOfBoundsError,
+    ShapeError,
+)
 from fa_toolkit.language import using
 
 pytestmark = pytest.mark.skipif(
@@ -161,6 +168,58 @@ def test_int32_overflow_is_named() -> None:
 def test_launch_refuses_a_plain_function() -> None:
     with using("en"), pytest.raises(ArgumentError, match=r"@triton\.jit"):
         kernels.launch(lambda x: x, (1,), torch.zeros(1))
+
+
+@pytest.mark.parametrize(
+    "grid", ["4", 4.0, None, (), (1, 2, 3, 4), (4.0,), -1, True, [-1], torch.ones(2)], ids=repr
+)
+def test_launch_refuses_what_is_no_grid(grid: Any) -> None:
+    x = torch.zeros(8)
+    with using("en"), pytest.raises(ArgumentError, match="grid: expected how many programs"):
+        kernels.launch(copy_kernel, grid, x, x, 0, 8, BLOCK=8)
+
+
+@pytest.mark.parametrize("grid", [1, (1,), [1], np.int64(1), torch.tensor(1), lambda meta: 1])
+def test_launch_takes_a_grid_of_any_kind(grid: Any) -> None:
+    x, out = torch.arange(8.0), torch.zeros(8)
+    kernels.launch(copy_kernel, grid, x, out, 0, np.int64(8), BLOCK=np.int64(8))
+    assert torch.equal(x, out)
+
+
+@pytest.mark.parametrize("odd", [[1.0], np.ones(8)], ids=["list", "ndarray"])
+def test_launch_names_the_argument_that_no_kernel_can_read(odd: Any) -> None:
+    with using("en"), pytest.raises(ArgumentError, match="x_ptr: expected a torch tensor"):
+        kernels.launch(copy_kernel, 1, odd, torch.zeros(8), 0, 8, BLOCK=8)
+
+
+def test_tensors_without_data_and_no_tensors_are_refused() -> None:
+    x = torch.zeros(8)
+    with pytest.raises(DeviceError):
+        kernels.launch(copy_kernel, 1, x.to("meta"), x.to("meta"), 0, 8, BLOCK=8)
+    for odd in (None, 2, [1.0], x.to_sparse()):
+        with pytest.raises(DtypeError):
+            kernels.vector_add(x, odd)  # type: ignore[arg-type]
+        with pytest.raises(DtypeError):
+            kernels.row_softmax(odd)  # type: ignore[arg-type]
+    for dtype in (torch.bool, torch.complex64):
+        with pytest.raises(DtypeError):
+            kernels.vector_add(x.to(dtype), x.to(dtype))
+
+
+def test_the_forward_launcher_refuses_tensors_that_do_not_fit() -> None:
+    q = torch.zeros(1, 2, 5, 16)
+    for k, v, error in (
+        (q, q.half(), DtypeError),
+        (q.double(), q, DtypeError),
+        (q[..., :3], q, ShapeError),
+        (q, q[:, :, :3], ShapeError),
+        (q, q[0], ShapeError),
+        (q, q[..., :0], ShapeError),
+    ):
+        with pytest.raises(error):
+            kernels.flash_forward(q, k, v)
+    with pytest.raises(ArgumentError):
+        kernels.flash_forward(q, q, q, tile=(16, 16))  # type: ignore[arg-type]
 
 
 EXPECTED: dict[str, Any] = {

@@ -75,7 +75,7 @@ def test_the_environment_is_obeyed() -> None:
 def test_triton_first_without_a_gpu_asks_for_a_restart(first: str) -> None:
     said = _run(NO_GPU + f"import {first}\n" + TRY)
     assert said.startswith("none\nBackendUnavailable")
-    assert "restart the kernel and import fa_toolkit first" in said
+    assert "restart the kernel and import fa_toolkit.kernels first" in said
 
 
 def test_setting_the_variable_too_late_is_noticed() -> None:
