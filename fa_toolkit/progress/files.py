@@ -111,7 +111,14 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 def _alone(path: Path) -> Iterator[None]:
     """Only one process at a time; SQLite's own lock, which the system frees if a process dies."""
     with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as lock:
-        lock.execute("BEGIN EXCLUSIVE")
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.DatabaseError as error:
+            if not damaged(error):
+                raise
+            # it never holds anything; emptied in place, so that whoever waits for it keeps waiting
+            os.truncate(path, 0)
+            lock.execute("BEGIN EXCLUSIVE")
         try:
             yield
         finally:

@@ -173,3 +173,11 @@ def test_a_file_of_a_newer_version_is_left_alone(
     assert "newer version" in caplog.text
     assert set(kept.latest()) == {"Q-03-a", "Q-03-b"}  # what is there can still be read
     assert path.read_bytes() == before
+
+
+def test_a_damaged_lock_is_no_damaged_progress(path: Path) -> None:
+    Store(path).record(attempt("Q-01-a"))
+    path.with_suffix(".lock").write_bytes(b"\x07 not a database" * 300)
+    kept = Store(path)
+    assert kept.saving and len(kept.attempts()) == 1
+    assert not list(path.parent.glob("*damaged*"))

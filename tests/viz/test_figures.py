@@ -165,3 +165,9 @@ def test_moments_replay_the_trace() -> None:
 def test_what_cannot_be_drawn_is_said(make: Callable[[], Figure]) -> None:
     with pytest.raises(ArgumentError):
         make()
+
+
+def test_too_many_tiles_are_refused_without_listing_them() -> None:
+    problem = AttentionProblem(len_q=10**9, len_k=10**9)
+    with pytest.raises(ArgumentError, match=r"tile|1000000000"):
+        viz.score_tiles(problem, TileShape(1, 1))

@@ -184,3 +184,10 @@ def test_fallback_escapes_what_it_shows() -> None:
     widget = viz.stepper("1, 2", 1, lang="en")
     assert "<script" not in widget._repr_mimebundle_()[0]["text/html"]
     widget.close()
+
+
+@pytest.mark.parametrize("odd", [None, 3, 1.5, float("nan"), object()], ids=type)
+def test_what_is_no_row_is_refused_with_a_sentence(odd: object) -> None:
+    for make in (viz.stepper, viz.softmax_bars):
+        with using("en"), pytest.raises(ArgumentError, match="x: expected numbers"):
+            make(odd)  # type: ignore[operator]

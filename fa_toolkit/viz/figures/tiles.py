@@ -64,8 +64,8 @@ def score_tiles(
         ArgumentError: if there is no tile, or more than 32 on a side, too many to mark.
     """
     tile = tile or TileShape()
-    kinds = tile_kinds(problem, tile)
-    rows, cols = len(kinds), len(kinds[0]) if kinds else 0
+    # counted before they are listed: a long sequence has billions
+    rows, cols = -(-problem.len_q // tile.block_m), -(-problem.len_k // tile.block_n)
     if not 1 <= max(rows, cols) <= MOST or rows * cols == 0:
         raise ArgumentError(
             "tile",
@@ -73,6 +73,7 @@ def score_tiles(
             got=f"{rows} × {cols}",
             hint=Text("a larger tile or a shorter sequence", "用更大的块，或更短的序列"),
         )
+    kinds = tile_kinds(problem, tile)
     count = Counter(kind for row in kinds for kind in row)
     with sheet(7.2, 5.6, theme=theme, lang=lang, figure=figure) as page:
         headline(page, _TITLE, _FINDING, n=problem.len_q, k=problem.len_k, total=rows * cols,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ...errors import ArgumentError
 from ...language import Text
@@ -36,6 +36,8 @@ def read_row(value: str | Sequence[float]) -> list[float]:
         >>> read_row("[1, 2 3，4]")
         [1.0, 2.0, 3.0, 4.0]
     """
+    if not isinstance(value, (str, Iterable)):  # one number is no row
+        raise ArgumentError("x", expected=_ROW, got=repr(value)[:60])
     pieces = _pieces(value) if isinstance(value, str) else list(value)
     row: list[float] = []
     for piece in pieces:
