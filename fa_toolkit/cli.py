@@ -49,7 +49,9 @@ _OPTIONS = {
         "你的解答：solution.py 或 solution.py:函数名",
     ),
 }
-_OPENING = Text("JupyterLab opens here (Ctrl+C ends it):", "JupyterLab 的地址（按 Ctrl+C 结束）：")
+_OPENING = Text(
+    "JupyterLab opens here (Ctrl+C twice ends it):", "JupyterLab 的地址（按两次 Ctrl+C 结束）："
+)
 _RUNS_ALREADY = Text(
     "A JupyterLab for this folder is running already:", "这个文件夹的 JupyterLab 已经在运行："
 )
@@ -129,6 +131,7 @@ def _parser() -> argparse.ArgumentParser:
 def _lab(options: argparse.Namespace) -> int:
     from . import lab, study
 
+    lab.require()
     folder = options.study or study.study_folder()
     update = study.prepare(folder.expanduser().resolve())
     for line in update.messages():

@@ -27,6 +27,7 @@ from .language import Language, Text
 HOST = "127.0.0.1"
 FIRST_PORT = 8888
 _QUIET = {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True}
+_KERNEL_CONFIG = {"IPKernelApp": {"log_level": 40}}  # its warnings are about remote kernels
 _NOTIFICATIONS = "@jupyterlab/apputils-extension/notification.jupyterlab-settings"
 
 
@@ -56,7 +57,7 @@ class Lab:
             "ServerApp.port": str(self.port),
             "ServerApp.port_retries": "0",
             "ServerApp.root_dir": str(self.folder),
-            "ServerApp.log_level": "WARN",
+            "Application.log_level": "ERROR",  # warnings are about Jupyter, not about the course
             "LabApp.default_url": f"/lab/tree/{quote(self.notebook)}" if self.notebook else "/lab",
             "LabApp.user_settings_dir": str(home / "lab" / "user-settings"),
             "LabApp.workspaces_dir": str(home / "lab" / "workspaces"),
@@ -96,13 +97,7 @@ def plan(
         BackendUnavailable: if JupyterLab is not installed.
         ArgumentError: if the port that was asked for is taken.
     """
-    if importlib.util.find_spec("jupyterlab") is None:
-        raise BackendUnavailable(
-            "JupyterLab",
-            expected=Text("the packages of the course", "课程所需的软件包"),
-            got=Text("a plain installation", "只装了工具包本身"),
-            hint='pip install "fa-toolkit[course]"',
-        )
+    require()
     try:
         notebook: str | None = study.notebook(chapter, lang, source=folder)
     except ArgumentError:
@@ -110,6 +105,21 @@ def plan(
             raise
         notebook = None  # a study folder without notebooks still opens
     return Lab(folder, notebook, ip, free_port(ip, port), secrets.token_hex(24))
+
+
+def require() -> None:
+    """Nothing if JupyterLab is installed.
+
+    Raises:
+        BackendUnavailable: if it is not.
+    """
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise BackendUnavailable(
+            "JupyterLab",
+            expected=Text("the packages of the course", "课程所需的软件包"),
+            got=Text("a plain installation", "只装了工具包本身"),
+            hint=study.INSTALL_COURSE,
+        )
 
 
 def free_port(ip: str, wanted: int | None) -> int:
@@ -153,11 +163,15 @@ def running(folder: Path) -> str | None:
 
 
 def settle(folder: Path) -> None:
-    """No news, no update dialogs; a choice the learner made later is not touched."""
-    file = folder / ".jupyter" / "lab" / "user-settings" / _NOTIFICATIONS
-    if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(_QUIET, indent=2), encoding="utf-8")
+    """No news, no update dialogs, no chatter; a choice the learner made later is not touched."""
+    home = folder / ".jupyter"
+    for file, content in (
+        (home / "lab" / "user-settings" / _NOTIFICATIONS, _QUIET),
+        (home / "ipython" / "profile_default" / "ipython_kernel_config.json", _KERNEL_CONFIG),
+    ):
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(content, indent=2), encoding="utf-8")
 
 
 def serve(lab: Lab, *, browser: bool, extra: tuple[str, ...] = ()) -> int:

@@ -21,6 +21,10 @@ from .errors import ArgumentError, StoreError
 from .language import Language, Text, current, say
 
 PACKAGE = Path(__file__).resolve().parent
+#: no package index has this package, so the checkout is what is installed from
+INSTALL_COURSE = Text(
+    'pip install ".[course]" in the checkout', '在仓库目录里 pip install ".[course]"'
+)
 MANIFEST = ".fa-study.json"
 FORM = 1  # of the manifest
 

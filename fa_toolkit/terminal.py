@@ -7,6 +7,7 @@ import inspect
 import re
 import string
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +16,7 @@ from typing import Any
 from rich.console import Console
 
 from .errors import ArgumentError
-from .language import Text, say
+from .language import Text, current, say
 
 _CHAPTERS = Text("Chapters: fa quiz <number>", "各章：fa quiz <章号>")
 _LINE = Text("{number:02d}  {title}  ({n} questions)", "{number:02d}  {title}（{n} 题）")
@@ -25,17 +26,20 @@ _KEYS = Text(
     "直接回车：跳过这题。q：退出，已答的都会保存。",
 )
 _PROMPTS = {
-    "choice": Text("letter", "字母"),
+    "choice": Text("one letter", "一个字母"),
     "many": Text("letters, such as AC", "字母，如 AC"),
     "number": Text("number or formula", "数或算式"),
     "order": Text("letters in order, such as CAB", "按顺序写字母，如 CAB"),
     "match": Text("pairs, such as 1B 2A", "配对，如 1B 2A"),
 }
 _UNKNOWN = Text("{got} is not among the letters shown.", "{got} 不在列出的选项里。")
+_UNREAD = Text("{got}: not read as {wanted}.", "{got}：请写成{wanted}。")
 _ALREADY = Text("answered already, {score} of 100", "已经答过，{score} / 100")
 _END = Text(
     "{answered} of {total} answered, mean {mean}.", "已答 {answered} / {total}，平均 {mean} 分。"
 )
+_END_NONE = Text("0 of {total} answered.", "已答 0 / {total}。")
+_AT_LINE = Text(" in line {line} of {path}", "（{path} 第 {line} 行）")
 _EXERCISES = Text("Exercises: fa check <id> <file.py>", "练习：fa check <编号> <文件.py>")
 
 Ask = Callable[[str], str]
@@ -51,7 +55,7 @@ def quiz(chapter: int | None, *, bank: Path | None = None, ask: Ask = input) -> 
     from .quiz.plain import question_text, verdict_text
     from .quiz.session import Session
 
-    console = Console(highlight=False, markup=False)
+    console = _console()
     loaded = load_bank(bank)
     if chapter is None:
         console.print(say(_CHAPTERS if loaded.chapters else _NONE))
@@ -77,7 +81,8 @@ def quiz(chapter: int | None, *, bank: Path | None = None, ask: Ask = input) -> 
     except (_Leave, EOFError):
         console.print()
     mean, answered = session.points
-    console.print(say(_END, answered=answered, total=len(session.questions), mean=mean))
+    end = _END if answered else _END_NONE
+    console.print(say(end, answered=answered, total=len(session.questions), mean=mean))
     return 0
 
 
@@ -104,40 +109,53 @@ def read_answer(session: Any, ask: Ask) -> tuple[Any, str]:
     shown = question_view(question, session.lang, session)
     if question.kind == "trace":
         return _read_table(shown, ask), ""
-    line = _line(ask, f"{say(_PROMPTS[question.kind])} > ")
+    wanted = say(_PROMPTS[question.kind])
+    line = _line(ask, f"{wanted} > ")
     if not line:
         return None, ""
     if question.kind == "number":
         return line, ""
     keys = dict(zip(string.ascii_uppercase, _keys(shown, "options", "rights"), strict=False))
     if question.kind == "match":
-        return _read_pairs(line, _keys(shown, "lefts"), keys)
+        return _read_pairs(line, _keys(shown, "lefts"), keys, wanted)
     letters = [letter for letter in line.upper() if letter.isalnum()]
     wrong = [letter for letter in letters if letter not in keys]
-    if wrong or not letters or (question.kind == "choice" and len(letters) > 1):
-        return None, say(_UNKNOWN, got=wrong[0] if wrong else line)
+    if not letters or (question.kind == "choice" and len(letters) > 1):
+        return None, say(_UNREAD, got=line, wanted=wanted)
+    if wrong:
+        return None, say(_UNKNOWN, got=wrong[0])
     picked = [keys[letter] for letter in letters]
     return (picked[0] if question.kind == "choice" else picked), ""
 
 
 def _read_table(shown: dict[str, Any], ask: Ask) -> dict[str, str] | None:
+    """The cells one by one; None, as for any question, if nothing is written into the first."""
+    from .quiz.plain import bare
+
     filled = {}
-    for number, row in enumerate(shown["rows"], start=1):
+    first = True
+    for row in shown["rows"]:
         for name, cell in zip(shown["columns"], row["cells"], strict=True):
-            if "given" not in cell:
-                value = _line(ask, f"{number}. {name} = ")
-                if value:
-                    filled[cell["cell"]] = value
-    return filled or None
+            if "given" in cell:
+                continue
+            value = _line(ask, f"{bare(row['name'])}: {name} = ")
+            if value:
+                filled[cell["cell"]] = value
+            elif first:
+                return None
+            first = False
+    return filled
 
 
-def _read_pairs(line: str, lefts: list[str], rights: dict[str, str]) -> tuple[Any, str]:
+def _read_pairs(
+    line: str, lefts: list[str], rights: dict[str, str], wanted: str
+) -> tuple[Any, str]:
     pairs = {}
     for number, letter in re.findall(r"(\d+)\W*([A-Za-z])", line):
         if not 1 <= int(number) <= len(lefts) or letter.upper() not in rights:
             return None, say(_UNKNOWN, got=f"{number}{letter}")
         pairs[lefts[int(number) - 1]] = rights[letter.upper()]
-    return (pairs, "") if pairs else (None, say(_UNKNOWN, got=line))
+    return (pairs, "") if pairs else (None, say(_UNREAD, got=line, wanted=wanted))
 
 
 def _keys(shown: dict[str, Any], *groups: str) -> list[str]:
@@ -156,50 +174,62 @@ def check(exercise: str | None, target: str | None) -> int:
     from . import exercises
     from .course.memory import record_report
 
-    console = Console(highlight=False, markup=False)
+    console = _console()
     if exercise is None or target is None:
         console.print(say(_EXERCISES))
         for known in exercises.ids():
-            console.print(f"  {known}")
+            console.print(f"  {known:<16}{say(exercises.get(known).title)}")
         return 0 if exercise is None else 2
-    report = exercises.check(exercise, load_function(target))
+    asked = exercises.get(exercise)
+    fn = load_function(target, entry=asked.entry, triton=asked.needs_triton)
+    report = exercises.check(exercise, fn)
     record_report(report)
     console.print(str(report))
     return 0 if report.outcome == "passed" else 1
 
 
-def load_function(target: str) -> Callable[..., Any]:
-    """The function of `file.py:name`, or the only public one that `file.py` defines.
+def load_function(target: str, *, entry: str = "", triton: bool = False) -> Callable[..., Any]:
+    """The function of `file.py:name`, else `entry`, else the only public one that `file.py` defines.
 
     Raises:
-        ArgumentError: if there is no such file or function, or several to choose from.
+        ArgumentError: if there is no such file or function, it does not run, or there are several
+            functions to choose from.
     """
     path, _, name = target.rpartition(":") if re.search(r"\.py:\w+$", target) else (target, "", "")
-    module = _load(Path(path))
+    module = _load(Path(path), triton=triton)
     own = {
         key: value
         for key, value in vars(module).items()
         if inspect.isfunction(value) and value.__module__ == module.__name__
     }
     public = [key for key in own if not key.startswith("_")]
-    if not name and len(public) == 1:
-        name = public[0]
+    if not name:
+        name = entry if entry in own else public[0] if len(public) == 1 else ""
     if name in own:
         return own[name]
-    names = ", ".join(public) or "-"
+    if not public:
+        missing = name or entry or "…"
+        raise ArgumentError(
+            "file",
+            expected=Text(f"a file that defines {missing}", f"定义了 {missing} 的文件"),
+            got=Text(f"{path}, which defines no function", f"{path}，里面没有函数"),
+        )
     raise ArgumentError(
         "file",
-        expected=Text(f"a function of it: {names}", f"其中的一个函数：{names}"),
+        expected=Text(
+            f"one of its functions ({', '.join(public)})", f"其中的函数（{'、'.join(public)}）之一"
+        ),
         got=target,
-        hint=Text(f"{path}:<function>", f"{path}:<函数名>"),
+        hint=f"{path}:{public[0]}",
     )
 
 
-def _load(path: Path) -> ModuleType:
+def _load(path: Path, *, triton: bool) -> ModuleType:
     """Run the learner's file as a module of its own, kernels deciding their mode before Triton."""
-    from . import kernels
+    if triton:
+        from . import kernels
 
-    kernels.mode()
+        kernels.mode()
     spec = importlib.util.spec_from_file_location("fa_solution", path)
     if spec is None or spec.loader is None or not path.is_file():
         raise ArgumentError(
@@ -207,17 +237,35 @@ def _load(path: Path) -> ModuleType:
         )
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        raise ArgumentError(
+            "file",
+            expected=Text("a file that Python can run", "Python 能运行的文件"),
+            got=f"{type(error).__name__}{_line_of(error, path)}: {error}",
+        ) from error
     return module
+
+
+def _line_of(error: BaseException, path: Path) -> str:
+    """Where in the learner's file it happened; a syntax error says so itself."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == path.resolve()]
+    return say(_AT_LINE, path=path, line=lines[-1]) if lines else ""
 
 
 def progress() -> int:
     """What was answered so far, a line for each chapter."""
     from .progress import store
 
-    console = Console(highlight=False)
-    console.print(str(store().summary()))
+    _console().print(str(store().summary()))
     return 0
+
+
+def _console() -> Console:
+    """Prints texts as they are. Chinese is broken by the terminal, which knows where it may be."""
+    return Console(highlight=False, markup=False, soft_wrap=current() == "zh")
 
 
 def _memory(chapter: int) -> tuple[Any, Any]:

@@ -153,8 +153,10 @@ def test_lab_without_the_course_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(lab.importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(BackendUnavailable, match=r"fa-toolkit\[course\]"):
+    with pytest.raises(BackendUnavailable, match=r"\[course\]"):
         lab.plan(tmp_path, lang="en")
+    assert cli.main(["lab"]) == cli.MISUSED
+    assert not (tmp_path / "学 习").exists(), "no copies for a course that cannot be opened"
 
 
 def test_lab_makes_the_copies_and_starts_on_the_chapter(
@@ -192,9 +194,11 @@ def test_settings_of_the_learner_are_kept(tmp_path: Path) -> None:
     lab.settle(tmp_path)
     (file,) = (tmp_path / ".jupyter").rglob("notification.jupyterlab-settings")
     assert json.loads(file.read_text())["fetchNews"] == "false"
-    file.write_text("{}")
+    (kernel,) = (tmp_path / ".jupyter").rglob("ipython_kernel_config.json")
+    for one in (file, kernel):
+        one.write_text("{}")
     lab.settle(tmp_path)
-    assert file.read_text() == "{}"
+    assert file.read_text() == kernel.read_text() == "{}"
 
 
 def test_a_server_that_was_killed_is_not_taken_for_a_running_one(tmp_path: Path) -> None:
@@ -263,14 +267,33 @@ def test_every_question_can_be_answered_in_the_terminal(capsys: pytest.CaptureFi
     again = capsys.readouterr().out
     assert again.count("answered already") == total
     assert cli.main(["progress"]) == 0
-    assert f"{total} questions" in capsys.readouterr().out
+    assert f"answered: {total}" in capsys.readouterr().out
 
 
 def test_what_cannot_be_read_is_asked_again(capsys: pytest.CaptureFixture[str]) -> None:
     assert terminal.quiz(0, ask=answers("Z", "AB", "?", "A", "q")) == 0
     out = capsys.readouterr().out
-    assert "Z is not among the letters shown" in out
+    assert "Z is not among the letters shown" in out and "AB: not read as one letter" in out
     assert "1 of " in out
+
+
+def test_a_table_is_asked_by_name_and_skipped_by_an_empty_first_cell() -> None:
+    shown = {
+        "columns": ["m", "l"],
+        "rows": [
+            {"name": "after <code>[1, 2]</code>", "cells": [{"given": "2"}, {"cell": "a"}]},
+            {"name": "after [3, 4]", "cells": [{"cell": "b"}, {"cell": "c"}]},
+        ],
+    }
+    asked: list[str] = []
+
+    def read(*lines: str) -> dict[str, str] | None:
+        ask = answers(*lines)
+        return terminal._read_table(shown, lambda prompt: (asked.append(prompt), ask(prompt))[1])
+
+    assert read("1", "", "3") == {"a": "1", "c": "3"}
+    assert asked == ["after [1, 2]: l = ", "after [3, 4]: m = ", "after [3, 4]: l = "]
+    assert read("") is None
 
 
 def test_leaving_and_skipping_keep_what_was_answered(capsys: pytest.CaptureFixture[str]) -> None:
@@ -296,6 +319,37 @@ def test_a_solution_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert cli.main(["check", exercise, str(file)]) == cli.NOT_SO
     assert cli.main(["check", "99.none", str(file)]) == cli.MISUSED
     assert cli.main(["check", exercise]) == cli.MISUSED
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("def factor(a, b:\n", "SyntaxError: '(' was never closed (solution.py, line 1)"),
+        ("\nimport nosuch\n", "ModuleNotFoundError in line 2 of "),
+        ("raise SystemExit('no')\n", "SystemExit in line 1 of "),
+        ("x = 1\n", "a file that defines factor"),
+        ("def one(): ...\ndef two(): ...\n", "one of its functions (one, two)"),
+    ],
+)
+def test_a_solution_that_cannot_be_used_is_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], source: str, said: str
+) -> None:
+    file = tmp_path / "solution.py"
+    file.write_text(source)
+    assert cli.main(["check", "00.factor", str(file)]) == cli.MISUSED
+    assert said in capsys.readouterr().err
+
+
+def test_among_several_functions_the_one_of_the_exercise_is_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "solution.py"
+    file.write_text(
+        "import math\ndef help(): ...\ndef factor(old, new): return math.exp(old - new)\n"
+    )
+    assert cli.main(["check", "00.factor", str(file)]) == 0
+    caught = capsys.readouterr()
+    assert "passed" in caught.out and not caught.err, "nothing is said of Triton where none is used"
 
 
 # the wheel

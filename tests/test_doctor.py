@@ -131,7 +131,7 @@ def test_versions_against_the_declared_range(
 def test_a_missing_course_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "version_of", lambda _: None)
     (finding,) = checks.jupyter()
-    assert finding.status == "fault" and "fa-toolkit[course]" in str(finding.remedy)
+    assert finding.status == "fault" and "[course]" in str(finding.remedy)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..language import Text, current
+from ..study import INSTALL_COURSE
 from . import probe
 from .findings import Finding, Report, Status
 from .packages import requirement, version_of, widgets_pair
@@ -19,7 +20,6 @@ from .packages import requirement, version_of, widgets_pair
 GB = 1e9
 LEAST_MEMORY, LEAST_DISK = 1.5 * GB, 1.0 * GB
 
-_INSTALL = 'pip install "fa-toolkit[course]"'
 _AGAIN = Text("make env builds the tested versions", "make env 会装好测试过的版本")
 _MODES = {
     "gpu": Text("kernels are compiled and run on {gpu}", "kernel 编译后在 {gpu} 上运行"),
@@ -91,7 +91,7 @@ def jupyter() -> Iterable[Finding]:
     if missing:
         names = ", ".join(missing)
         yield Finding(
-            "jupyter", "fault", subject, Text(f"missing: {names}", f"缺少 {names}"), _INSTALL
+            "jupyter", "fault", subject, Text(f"missing: {names}", f"缺少 {names}"), INSTALL_COURSE
         )
     else:
         yield Finding("jupyter", "ok", subject, str(version_of("jupyterlab")))
@@ -103,7 +103,7 @@ def widgets() -> Iterable[Finding]:
         back, front, fits = widgets_pair(name)
         subject = Text(f"widgets: {name}", f"组件：{name}")
         if back is None:
-            yield Finding(name, "fault", subject, Text("not installed", "没有安装"), _INSTALL)
+            yield Finding(name, "fault", subject, Text("not installed", "没有安装"), INSTALL_COURSE)
         elif front is None:
             seen = Text(
                 f"{back}, but its part for the browser is not in {sys.prefix}",

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from ..language import Text, say
 
 _NONE = Text("Nothing answered yet.", "还没有作答。")
-_LINE = Text(
-    "chapter {chapter:02d}  {questions} questions, mean {mean:.0f}  ·  {passed} exercises passed",
-    "第 {chapter:02d} 章  答题 {questions} 道，平均 {mean:.0f} 分  ·  通过练习 {passed} 个",
+_CHAPTER = Text("chapter {chapter:02d}", "第 {chapter:02d} 章")
+_QUESTIONS = Text(
+    "questions answered: {questions}, mean {mean:.0f}", "答题 {questions} 道，平均 {mean:.0f} 分"
+)
+_EXERCISES = Text(
+    "exercises passed: {passed} of {exercises} tried", "练习试过 {exercises} 个，通过 {passed} 个"
 )
 
 
@@ -34,6 +37,14 @@ class ChapterSummary:
     passed: int = 0
     last: str = ""
 
+    def __str__(self) -> str:
+        parts = [say(_CHAPTER, chapter=self.chapter)]
+        if self.questions:
+            parts.append(say(_QUESTIONS, questions=self.questions, mean=self.mean))
+        if self.exercises:
+            parts.append(say(_EXERCISES, passed=self.passed, exercises=self.exercises))
+        return "  ·  ".join(parts)
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -44,7 +55,4 @@ class Summary:
     def __str__(self) -> str:
         if not self.chapters:
             return say(_NONE)
-        return "\n".join(
-            say(_LINE, chapter=c.chapter, questions=c.questions, mean=c.mean, passed=c.passed)
-            for c in self.chapters
-        )
+        return "\n".join(map(str, self.chapters))

@@ -28,23 +28,24 @@ def question_text(session: Session, position: int, lang: Language | None = None)
 def _lines(shown: JSON) -> list[str]:
     letters = "ABCDEFGHIJ"
     lines = [
-        f"{letter}  {_bare(option['html'])}"
+        f"{letter}  {bare(option['html'])}"
         for letter, option in zip(letters, shown.get("options", ()), strict=False)
     ]
     for at, left in enumerate(shown.get("lefts", ())):
-        lines.append(f"{at + 1}  {_bare(left['html'])}")
+        lines.append(f"{at + 1}  {bare(left['html'])}")
     for letter, right in zip(letters, shown.get("rights", ()), strict=False):
-        lines.append(f"{letter}  {_bare(right['html'])}")
+        lines.append(f"{letter}  {bare(right['html'])}")
     for row in shown.get("rows", ()):
         cells = zip(shown["columns"], row["cells"], strict=True)
         filled = ", ".join(f"{name} = {cell.get('given', '…')}" for name, cell in cells)
-        lines.append(f"{_bare(row['name'])}: {filled}")
+        lines.append(f"{bare(row['name'])}: {filled}")
     if shown.get("unit"):
         lines.append(f"[{shown['unit']}]")
     return lines
 
 
-def _bare(marked: str) -> str:
+def bare(marked: str) -> str:
+    """A piece of a question's view, which is safe HTML, as plain text."""
     for tag in ("code", "strong"):
         marked = marked.replace(f"<{tag}>", "").replace(f"</{tag}>", "")
     return html.unescape(marked.replace("<br>", " "))
@@ -101,8 +102,8 @@ def verdict_text(verdict: Verdict) -> str:
             if cited.self_corrected:
                 lines.append(f"  {say(w.SELF_CORRECTED)}")
             if cited.caveat:
-                lines.append(f"  {say(w.LABELS['caveat'])}: {to_plain(cited.caveat)}")
+                lines.append(f"  {say(w.LABELS['caveat'])}{say(w.COLON)}{to_plain(cited.caveat)}")
         lines += ["", f"{verdict.score} {say(w.OF_100)}  {verdict.arithmetic}"]
         if verdict.follow_up:
-            lines.append(f"{say(w.LABELS['follow'])}: {to_plain(verdict.follow_up)}")
+            lines.append(f"{say(w.LABELS['follow'])}{say(w.COLON)}{to_plain(verdict.follow_up)}")
     return "\n".join(lines)

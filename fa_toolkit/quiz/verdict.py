@@ -75,6 +75,11 @@ class Verdict:
     see: str = ""
     details: dict[str, Any] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        from .plain import verdict_text
+
+        return verdict_text(self)
+
     @property
     def right(self) -> bool:
         """Whether nothing at all was wrong or missing."""

@@ -49,6 +49,7 @@ CLAIM_VERDICTS: Mapping[str, Text] = {
     "caveat": Text("holds with a condition", "有条件成立"),
     "wrong": Text("does not hold", "不成立"),
 }
+COLON = Text(": ", "：")
 LABELS: Mapping[str, Text] = {
     "check": Text("Check", "提交"),
     "again": Text("Try again", "再试一次"),

@@ -51,6 +51,11 @@ def test_summary_counts_by_latest_answer(path: Path) -> None:
     assert (three.exercises, three.passed, four.questions) == (1, 1, 1)
     with using("zh"):
         assert "第 03 章" in str(kept.summary())
+    with using("en"):
+        assert str(kept.summary()).splitlines() == [
+            "chapter 03  ·  questions answered: 2, mean 75  ·  exercises passed: 1 of 1 tried",
+            "chapter 04  ·  questions answered: 1, mean 50",
+        ]
 
 
 def test_reset_forgets_only_what_was_asked(path: Path) -> None:

@@ -92,7 +92,7 @@ def test_after_answering_the_reasons_are_there(bank: Bank) -> None:
             shown = view(session)
             assert len(shown["verdict"]["citations"]) == len(question.claims)
             assert shown["verdict"]["explain"]
-            assert verdict_text(session.verdicts[question.id])
+            assert str(session.verdicts[question.id]) == verdict_text(session.verdicts[question.id])
             session.retry()
             assert view(session)["verdict"] is None
             assert view(session)["answer"] is None
