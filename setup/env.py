@@ -164,6 +164,8 @@ def install_torch(build_name: str) -> str:
                 [PYTHON, "-m", "pip", "uninstall", "--yes", "--quiet", "torch"], check=True
             )
         return "cuda"  # comes with the packages
+    if installed_torch() == f"{version}+cpu":
+        return "cpu"
     tell(texts.TORCH_CPU)
     url = os.environ.get("TORCH_INDEX") or TORCH_INDEX
     index = ("--extra-index-url", url) if reachable(url) else ()
@@ -182,6 +184,8 @@ def install_torch(build_name: str) -> str:
 def installed_torch() -> str:
     """The version of torch in .venv, or nothing."""
     code = "import importlib.metadata as m; print(m.version('torch'))"
+    if not PYTHON.exists():
+        return ""
     return subprocess.run(
         [PYTHON, "-c", code], capture_output=True, text=True, check=False
     ).stdout.strip()
@@ -254,6 +258,8 @@ def main(arguments: list[str]) -> int:
     os.chdir(CHECKOUT)
     try:
         ensure(NEEDS[name])
+        if name == "env":
+            tell(texts.STANDS)
     except SetupError as error:
         print(f"\n✗ {error}", file=sys.stderr)
         return 1

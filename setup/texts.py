@@ -44,6 +44,7 @@ PACKAGES = Text(
     "正在按 setup/lock.txt 的版本安装 [{extra}] 的软件包",
 )
 READY = Text("The environment is ready, {seconds:.0f} s", "环境已就绪，用时 {seconds:.0f} 秒")
+STANDS = Text(".venv is up to date. make lab opens the course", ".venv 已是最新。make lab 打开课程")
 MOVED = Text("The checkout has moved: linking the package anew", "目录换了位置，正在重新链接软件包")
 WAITING = Text("Another make is installing; waiting for it", "另一个 make 正在安装，等它结束")
 NO_INDEX = Text(

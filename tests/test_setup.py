@@ -333,6 +333,19 @@ def test_a_moved_checkout_is_only_linked_anew(
     assert json.loads((tmp_path / "stamp.json").read_text()) == {**old, "checkout": str(ROOT)}
 
 
+def test_a_cpu_build_that_is_there_asks_no_index(
+    env: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (version,) = re.findall(r"^torch==(.*)$", env.LOCK.read_text(), re.M)
+    asked: list[str] = []
+    monkeypatch.setattr(env, "reachable", lambda url: bool(asked.append(url)))
+    monkeypatch.setattr(env, "pip", lambda *_: None)
+    monkeypatch.setattr(env, "installed_torch", lambda: f"{version}+cpu")
+    assert env.install_torch("cpu") == "cpu" and not asked
+    monkeypatch.setattr(env, "installed_torch", lambda: f"{version}.1+cpu")
+    assert env.install_torch("cpu") == "cpu" and asked
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="one build of torch elsewhere")
 def test_which_torch_is_taken(env: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(env.shutil, "which", lambda _: "/usr/bin/nvidia-smi")
