@@ -6,10 +6,13 @@ Each subcommand imports what it needs when it runs, so that `fa --help` is insta
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NoReturn
 
 from . import __version__, language
 from .errors import FaError
@@ -49,6 +52,22 @@ _OPTIONS = {
         "你的解答：solution.py 或 solution.py:函数名",
     ),
 }
+_WORDS = {
+    "help": Text("show this help message and exit", "显示这份帮助"),
+    "version": Text("show program's version number and exit", "显示版本号"),
+    "positional": Text("positional arguments", "参数"),
+    "optional": Text("options", "选项"),
+    "usage": Text("usage: ", "用法："),
+    "error": Text("{prog}: error: {message}\n", "{prog}：{message}\n"),
+}
+#: What argparse says, and the same in Chinese.
+_SAID = (
+    (r"the following arguments are required: (.*)", r"还缺：\1"),
+    (r"argument (.*?): invalid choice: (.*) \(choose from (.*)\)", r"\1：没有 \2，可以写 \3"),
+    (r"argument (.*?): invalid int value: (.*)", r"\1：\2 不是整数"),
+    (r"argument (.*?): expected one argument", r"\1：后面要写一个值"),
+    (r"unrecognized arguments: (.*)", r"不认识：\1"),
+)
 _OPENING = Text(
     "JupyterLab opens here (Ctrl+C twice ends it):", "JupyterLab 的地址（按两次 Ctrl+C 结束）："
 )
@@ -64,6 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     wanted = _language_asked(arguments)
     if wanted in LANGUAGES:
         language.choose(wanted)
+    _mend_streams()
     options = _parser().parse_args(arguments)
     try:
         code: int = options.run(options)
@@ -75,9 +95,60 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # the reader of a pipe has gone: fa doctor | head -1
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence()
         return DONE
+    except OSError as error:  # the disk is full, or the terminal has gone
+        print(f"fa: {error}", file=sys.stderr)
+        _silence()
+        return NOT_SO
     return code
+
+
+def _mend_streams() -> None:
+    """A sign that the terminal's encoding lacks becomes `?`; a stream that was closed is empty."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115  (to the process's end)
+        elif mode == "w" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+def _silence() -> None:
+    """Throw away what could not be written, so that leaving does not try it again."""
+    with contextlib.suppress(OSError):  # a stand-in without a file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse in the language in force."""
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        keywords.setdefault("formatter_class", _Formatter)
+        super().__init__(*args, **keywords)
+        if not self.add_help:  # a parent, whose options join those of the same title
+            return
+        self._positionals.title = say(_WORDS["positional"])
+        self._optionals.title = say(_WORDS["optional"])
+        for action in self._actions:
+            if "-h" in action.option_strings:
+                action.help = say(_WORDS["help"])
+
+    def error(self, message: str) -> NoReturn:
+        """What is wrong after how it is used."""
+        self.print_usage(sys.stderr)
+        chinese = message
+        for said, written in _SAID:
+            chinese = re.sub(f"^{said}$", written, chinese, flags=re.DOTALL)
+        line = say(_WORDS["error"], prog=self.prog, message=say(Text(message, chinese)))
+        self.exit(MISUSED, line)
+
+
+class _Formatter(argparse.HelpFormatter):
+    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
+        super().add_usage(
+            usage, actions, groups, say(_WORDS["usage"]) if prefix is None else prefix
+        )
 
 
 def _language_asked(arguments: list[str]) -> str:
@@ -93,10 +164,11 @@ def _language_asked(arguments: list[str]) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    every = argparse.ArgumentParser(add_help=False)
+    every = _Parser(add_help=False)
     every.add_argument("--lang", choices=LANGUAGES, help=say(_OPTIONS["lang"]))
-    parser = argparse.ArgumentParser(prog="fa", description=say(_ABOUT), parents=[every])
-    parser.add_argument("--version", action="version", version=f"fa-toolkit {__version__}")
+    parser = _Parser(prog="fa", description=say(_ABOUT), parents=[every])
+    parser.add_argument("--version", action="version", version=f"fa-toolkit {__version__}",
+                        help=say(_WORDS["version"]))  # fmt: skip
     commands = parser.add_subparsers(metavar="<command>", required=True)
 
     def add(name: str, run: object) -> argparse.ArgumentParser:

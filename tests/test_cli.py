@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import socket
 import subprocess
 import sys
@@ -384,3 +386,51 @@ def test_the_wheel_works_outside_the_checkout(tmp_path: Path) -> None:
     )
     assert ran.returncode == 0, ran.stderr
     assert str(tmp_path) in ran.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["nonsense"], ["quiz", "abc"], ["lab", "--port"], ["progress", "foo"], ["--lang", "xx"]],
+    ids=" ".join,
+)
+def test_a_misused_command_is_told_in_the_language_in_force(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FA_LANG", "zh")
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments)
+    assert ended.value.code == cli.MISUSED
+    said = capsys.readouterr().err
+    assert not re.search("usage|error|invalid|required|expected|unrecognized", said), said
+
+
+def test_chinese_help_has_no_english_heading(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ([], ["lab"], ["quiz"], ["check"]):
+        said = help_of("--lang", "zh", *command, capsys=capsys)
+        assert not re.search("usage|arguments|options|show", said), said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell that closes streams")
+@pytest.mark.parametrize(
+    ("stream", "code"), [("<&-", 0), (">&-", 0), (">/dev/full", 1), ("</dev/null", 0)]
+)
+def test_a_closed_or_full_stream_is_no_traceback(stream: str, code: int, tmp_path: Path) -> None:
+    if "/dev/full" in stream and not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    ran = subprocess.run(
+        f'"{sys.executable}" -m fa_toolkit quiz 3 {stream}',
+        shell=True, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert "Traceback" not in ran.stderr and ran.returncode == code, ran.stderr
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_an_encoding_without_our_signs_is_no_traceback(lang: str) -> None:
+    for encoding in ("ascii", "cp1252"):
+        ran = subprocess.run(
+            [sys.executable, "-m", "fa_toolkit", "quiz", "3", "--lang", lang],
+            cwd=ROOT, capture_output=True, timeout=60, check=False, stdin=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONIOENCODING": encoding},
+        )  # fmt: skip
+        assert ran.returncode == 0 and b"Traceback" not in ran.stderr, ran.stderr
