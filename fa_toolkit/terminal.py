@@ -242,7 +242,7 @@ def _load(path: Path, *, triton: bool) -> ModuleType:
     except (Exception, SystemExit) as error:
         raise ArgumentError(
             "file",
-            expected=Text("a file that Python can run", "Python 能运行的文件"),
+            expected=Text("a file that Python can run", "能运行的 Python 文件"),
             got=f"{type(error).__name__}{_line_of(error, path)}: {error}",
         ) from error
     return module

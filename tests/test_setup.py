@@ -372,6 +372,7 @@ def test_a_cpu_build_out_of_reach_is_said(
         raise env.SetupError("pip's own words")
 
     monkeypatch.setattr(env, "pip", fails)
+    monkeypatch.setattr(env, "installed_torch", lambda: "")
     monkeypatch.setattr(env, "reachable", lambda _: False)
     monkeypatch.setenv("TORCH", asked)
     if asked:
