@@ -231,13 +231,13 @@ def taking_turns() -> Iterator[None]:
 
 def commands(name: str, more: list[str]) -> list[list[str]]:
     """What is run in the finished environment, each a list for `python`."""
-    pytest = ["-m", "pytest"]
+    pytest, workers = ["-m", "pytest"], ["-n", "auto", "--maxprocesses", "4"]
     return {
         "env": [],
         "lab": [["-m", "fa_toolkit", "lab", *more]],
         "doctor": [["-m", "fa_toolkit", "doctor", *more]],
-        "test": [[*pytest, *more]],
-        "notebooks": [[*pytest, "-m", "notebook", *more]],
+        "test": [[*pytest, *workers, *more]],
+        "notebooks": [[*pytest, *workers, "-m", "notebook", *more]],
         "browser": [[*pytest, "-m", "browser", *more]],
         "check": [
             ["-m", "ruff", "check", "."],
