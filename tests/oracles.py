@@ -227,7 +227,7 @@ def _bounds(
     sides = (
         (out.terms, g * slope, factor * p),
         (out.through, dg, factor * wobble),
-        (out.small, ones, ones),
+        (out.small, ones * (1 + spread), ones * (1 + factor)),  # one step of p, then what it meets
     )
     for table, left, mid in sides:
         table["dq"] = abs(scale) * left @ k + (table is out.small)

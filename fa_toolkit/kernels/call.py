@@ -94,8 +94,10 @@ class Call:
         dropout_p: float = 0.0,
         seed: torch.Tensor | None = None,
     ) -> Call:
-        """Settle the defaults."""
+        """Check what a kernel would read past its end, and settle the defaults."""
         problem = problem_of(q, k, v, causal, window)
+        if sink is not None and sink.shape != (problem.heads_q,):
+            raise ShapeError("sink", expected=f"[{problem.heads_q}]", got=str(list(sink.shape)))
         scale = 1 / math.sqrt(problem.head_dim) if scale is None else float(scale)
         sink = None if sink is None else sink.detach().float().contiguous()
         seed = seed if dropout_p else None

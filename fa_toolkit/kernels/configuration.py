@@ -129,6 +129,7 @@ _DKDV_HALF: _Table = {
     64: (_Row(_AMPERE, 32, 128, 8, 2), _Row(_AMPERE, 32, 64, 8, 2), _Row(_ANY, 32, 32, 4, 1)),
     128: (
         _Row(_BLACKWELL, 32, 64, 8, 1),
+        _Row(_HOPPER, 32, 128, 8, 3),
         _Row(_AMPERE, 32, 64, 8, 2),
         _Row(_AMPERE, 32, 32, 8, 1),
         _Row(_ANY, 16, 16, 4, 1),
@@ -140,8 +141,16 @@ _DKDV_SINGLE: _Table = {
     256: (_Row(_AMPERE, 16, 16, 4, 1), _Row(_ANY, 16, 8, 4, 1)),
 }
 _DQ_HALF: _Table = {
-    64: (_Row(_AMPERE, 128, 64, 8, 2), _Row(_AMPERE, 64, 64, 8, 2), _Row(_ANY, 32, 32, 4, 1)),
+    64: (
+        _Row(_BLACKWELL, 128, 64, 8, 2),
+        _Row(_HOPPER, 64, 64, 4, 3),
+        _Row(_AMPERE, 128, 64, 8, 2),
+        _Row(_AMPERE, 64, 64, 8, 2),
+        _Row(_ANY, 32, 32, 4, 1),
+    ),
     128: (
+        _Row(_BLACKWELL, 128, 64, 8, 2),
+        _Row(_HOPPER, 128, 64, 8, 3),
         _Row(_AMPERE, 128, 64, 8, 2),
         _Row(_AMPERE, 64, 32, 8, 2),
         _Row(_ANY, 16, 16, 4, 1),

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import torch
 
-from ..problem import TileShape
+from ..errors import ShapeError
+from ..problem import AttentionProblem, TileShape
 from .backward_delta import backward_delta
 from .backward_dkdv import backward_dkdv
 from .backward_dq import backward_dq
@@ -26,6 +27,16 @@ class Gradients(NamedTuple):
     dk: torch.Tensor | None
     dv: torch.Tensor | None
     dsink: torch.Tensor | None
+
+
+def _check_saved(problem: AttentionProblem, **saved: torch.Tensor) -> None:
+    """Refuse what the kernels would read past its end."""
+    p = problem
+    rows = (p.batch, p.heads_q, p.len_q)
+    for name, x in saved.items():
+        fitting = rows if name in ("lse", "dlse") else (*rows, p.head_dim_v)
+        if x.shape != fitting:
+            raise ShapeError(name, expected=str(list(fitting)), got=str(list(x.shape)))
 
 
 def flash_backward(
@@ -64,7 +75,7 @@ def flash_backward(
         needs_dq, needs_dkdv: which of the two big launches to do.
 
     Raises:
-        BackendUnavailable, DtypeError, ArgumentError: as `flash_forward`.
+        BackendUnavailable, DtypeError, ShapeError, ArgumentError: as `flash_forward`.
     """
     require_kernels(q, k, v, o, lse, do)
     call = Call.of(
@@ -72,6 +83,7 @@ def flash_backward(
         dropout_p=dropout_p, seed=seed,
     )  # fmt: skip
     problem, saved = call.problem, (q, k, v, do, lse)
+    _check_saved(problem, o=o, do=do, lse=lse, **({} if dlse is None else {"dlse": dlse}))
     dq_plan = choose_launch(problem, q.device, tile, "dq")
     dq = dk = dv = None
     with on_device_of(q):

@@ -19,6 +19,7 @@ from oracles import (
 )
 
 import fa_toolkit.kernels as kernels
+from fa_toolkit.errors import ShapeError
 from fa_toolkit.kernels.configuration import Device, plan_launch
 from fa_toolkit.problem import AttentionProblem, TileShape
 from fa_toolkit.tiled.trace import PHASES
@@ -159,3 +160,20 @@ def test_every_head_dimension_gets_a_tile_that_fits(name: str, kernel: str) -> N
                 plan = plan_launch(sized, device, None, kernel)  # type: ignore[arg-type]
                 assert plan.shared(sized.itemsize, device) <= device.shared
                 assert plan.block_d >= d and plan.block_dv >= dv
+
+
+@pytest.mark.parametrize("name", ["o", "lse", "do", "dlse"])
+def test_what_was_saved_must_fit(name: str) -> None:
+    """The kernels compute addresses from q's sizes, so a shorter tensor would be read past its end."""
+    q, k, v = (torch.randn(1, 2, 20, 16) for _ in range(3))
+    o, lse = kernels.flash_forward(q, k, v)
+    tensors = {"o": o, "lse": lse, "do": torch.ones_like(o), "dlse": torch.zeros_like(lse)}
+    tensors[name] = tensors[name][:, :1]
+    with pytest.raises(ShapeError, match=name):
+        kernels.flash_backward(q, k, v, **tensors)
+
+
+def test_a_sink_has_one_number_a_head() -> None:
+    q, k, v = (torch.randn(1, 2, 20, 16) for _ in range(3))
+    with pytest.raises(ShapeError, match="sink"):
+        kernels.flash_forward(q, k, v, sink=torch.zeros(1))
