@@ -13,15 +13,18 @@ __version__ = "0.1.0"
 
 _SUBMODULES = (
     "attention",
+    "bench",
     "course",
     "decoding",
     "doctor",
     "errors",
     "exercises",
     "hardware",
+    "huggingface",
     "io_model",
     "kernels",
     "language",
+    "measured",
     "problem",
     "progress",
     "quiz",
@@ -36,6 +39,7 @@ _NAMES = {
     "flash_attention_varlen": "varlen",
     "flash_decode": "decoding",
     "merge_partials": "attention",
+    "sdpa": "scaled_dot_product",
     "AttentionProblem": "problem",
     "TileShape": "problem",
 }
@@ -46,6 +50,7 @@ if TYPE_CHECKING:
     from .attention import flash_attention, merge_partials
     from .decoding import flash_decode
     from .problem import AttentionProblem, TileShape
+    from .scaled_dot_product import sdpa
     from .varlen import flash_attention_varlen
 
 
