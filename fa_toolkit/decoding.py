@@ -1,20 +1,24 @@
 """The public door of decoding: `flash_decode` checks its arguments and chooses an implementation.
 
-Computes nothing itself, and has no gradients.
+Compilation and the refusal of gradients are the operator's, see `decode_operator`. Computes nothing.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import Any, Literal, get_args, overload
+from typing import Literal, get_args, overload
 
 import torch
 from torch import Tensor
 
+from .decode_operator import (
+    DecodeOptions,
+    decode_op,
+    refuse_decode_transforms,
+    refuse_gradients,
+)
 from .errors import ArgumentError, BackendUnavailable
 from .language import Text
-from .problem import AttentionProblem
-from .reference.cache import check_values, decode_problem, with_queries
+from .reference.cache import decode_problem, with_queries
 from .reference.inputs import check_scalars
 
 Impl = Literal["auto", "triton", "tiled", "reference"]
@@ -82,6 +86,7 @@ def flash_decode(
 
     The Nq queries of a sequence are its last positions: query i stands at seq_len + i - Nq. Entries
     past a length are never read. A sequence of length 0 gives o = 0 and lse = -inf (or the sink).
+    Lengths are read on the device: a compiled call or a CUDA graph follows them as they grow.
 
     Shapes:
         q: [B, Nq, Hq, D]; o: [B, Nq, Hq, Dv]; lse: [B, Hq, Nq]; or, for one query,
@@ -95,8 +100,9 @@ def flash_decode(
         window, softcap, scale, sink: as in `flash_attention`.
         num_splits: parts the keys are cut into; None: as many as fill the device.
         return_lse: also return the log-sum-exp (natural logarithm).
-        validate: look at the values of seq_lens and block_table too, which waits for the device.
-            Without it wrong values give wrong numbers, never an access outside the tensors.
+        validate: look at the values of seq_lens and block_table too, which waits for the device and
+            so cannot be captured in a CUDA graph. Without it wrong values give wrong numbers,
+            never an access outside the tensors.
         impl: "auto" runs the Triton kernel for CUDA tensors and the tiled algorithm otherwise;
             "triton", "tiled" or "reference" run just that.
 
@@ -111,24 +117,24 @@ def flash_decode(
         >>> o.shape, o[:, 0, 0].round()
         (torch.Size([2, 4, 16]), tensor([1., 0.]))
     """
-    problem = decode_problem(
-        q, k_cache, v_cache, seq_lens, block_table, causal=bool(causal), window=window, sink=sink
-    )
-    scale, cap = check_scalars(problem, scale, softcap)
     _check_splits(num_splits)
-    chosen = _choose(impl, q, problem)
-    _refuse_gradients(q, k_cache, v_cache, sink)
-    if validate:
-        check_values(problem, k_cache, seq_lens, block_table)
-    keywords: dict[str, Any] = {"causal": problem.causal, "window": window, "softcap": cap}
-    keywords |= {"scale": scale, "sink": sink, "seq_lens": seq_lens, "block_table": block_table}
-    if chosen != "reference":
-        keywords["num_splits"] = num_splits
-    name = "decode_attention" if chosen == "reference" else "flash_decode"
-    home = {"triton": ".kernels"}.get(chosen, f".{chosen}")
-    decode = getattr(importlib.import_module(home, __package__), name)
-    with torch.no_grad(), torch.autocast(q.device.type, enabled=False):
-        o, lse = decode(with_queries(q), k_cache, v_cache, **keywords)
+    chosen = _choose(impl, q)
+    left, right = (-1, -1) if window is None else window
+    if not torch.compiler.is_compiling():  # there the implementation's own checks speak
+        if torch._C._are_functorch_transforms_active():
+            refuse_decode_transforms()
+        problem = decode_problem(
+            q, k_cache, v_cache, seq_lens, block_table, causal=causal, window=window, sink=sink
+        )
+        scale, softcap = check_scalars(problem, scale, softcap)
+        _refuse_gradients(q, k_cache, v_cache, sink)
+        everything = problem.len_q + problem.len_k  # a wider window hides nothing and fits 64 bits
+        left, right = (min(side, everything) for side in problem.window or (-1, -1))
+        causal = problem.causal
+    options = DecodeOptions(
+        causal, left, right, softcap or 0.0, scale, num_splits, bool(validate), chosen
+    )
+    o, lse = decode_op(with_queries(q), k_cache, v_cache, seq_lens, block_table, sink, *options)
     o, lse = (o, lse) if q.ndim == 4 else (o[:, 0], lse[..., 0])
     return (o, lse) if return_lse else o
 
@@ -143,13 +149,13 @@ def _check_splits(num_splits: int | None) -> None:
         )
 
 
-def _choose(impl: str, q: Tensor, problem: AttentionProblem) -> str:
+def _choose(impl: str, q: Tensor) -> str:
     if impl not in get_args(Impl):
         raise ArgumentError(
             "impl", expected=" | ".join(f'"{name}"' for name in get_args(Impl)), got=repr(impl)
         )
     chosen = impl if impl != "auto" else "triton" if q.is_cuda else "tiled"
-    if chosen == "triton" and problem.dtype == "float64":
+    if chosen == "triton" and q.dtype == torch.float64:
         raise BackendUnavailable(
             'impl="triton"',
             expected="float16 | bfloat16 | float32",
@@ -160,14 +166,5 @@ def _choose(impl: str, q: Tensor, problem: AttentionProblem) -> str:
 
 
 def _refuse_gradients(*tensors: Tensor | None) -> None:
-    wanted = any(x is not None and x.requires_grad for x in tensors)
-    if torch.is_grad_enabled() and wanted:
-        raise BackendUnavailable(
-            "flash_decode",
-            expected=Text("a call without gradients", "不求梯度的调用"),
-            got=Text("an input that requires a gradient", "有输入要求梯度"),
-            hint=Text(
-                "torch.no_grad(), or flash_attention, which has gradients",
-                "torch.no_grad()，或改用有梯度的 flash_attention",
-            ),
-        )
+    if torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in tensors):
+        refuse_gradients()

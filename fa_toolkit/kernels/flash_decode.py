@@ -7,13 +7,13 @@ door, and checks what is only assumed here.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 import triton
 import triton.language as tl
 
-from ..problem import AttentionProblem, TileShape
+from ..problem import TileShape
+from .decode_call import bounds, decode_problem_of
 from .decode_configuration import choose_decode, packed_rows
 from .decode_tiles import locate, visible_range
 from .flash_forward import online_softmax_step
@@ -141,24 +141,6 @@ def flash_decode_kernel(
     tl.store(lse_ptr + out_rows, lse, mask=mask_m)
 
 
-def decode_problem_of(
-    q: torch.Tensor,
-    k_cache: torch.Tensor,
-    v_cache: torch.Tensor,
-    block_table: torch.Tensor | None,
-    causal: bool,
-    window: tuple[int, int] | None,
-) -> AttentionProblem:
-    """The sizes of a call whose tensors were already validated; len_k is what a cache can hold."""
-    batch, len_q, heads_q, d = q.shape
-    heads_kv, capacity, dv = *k_cache.shape[1:3], v_cache.shape[3]
-    if block_table is not None:
-        pages, page, heads_kv = k_cache.shape[:3]
-        capacity = block_table.shape[1] * page if pages else 0
-    dtype: Any = str(q.dtype).removeprefix("torch.")
-    return AttentionProblem(batch, heads_q, heads_kv, len_q, capacity, d, dv, dtype, causal, window)
-
-
 def flash_decode(
     q: torch.Tensor,
     k_cache: torch.Tensor,
@@ -191,11 +173,13 @@ def flash_decode(
 
     Raises:
         BackendUnavailable: if kernels cannot run here.
-        DtypeError: if the device cannot compute this type.
+        ShapeError, DtypeError: if the tensors do not fit each other or the device.
         ArgumentError: if the tile cannot run on this device.
     """
     require_kernels(q, k_cache, v_cache)
-    problem = decode_problem_of(q, k_cache, v_cache, block_table, causal, window)
+    problem = decode_problem_of(
+        q, k_cache, v_cache, seq_lens, block_table, causal=causal, window=window, sink=sink
+    )
     paged = block_table is not None
     plan = choose_decode(problem, q.device, tile=tile, num_splits=num_splits)
     rows = (problem.batch, problem.len_q, problem.heads_q)
@@ -211,7 +195,7 @@ def flash_decode(
         )
     caches = [x.transpose(1, 2) if paged else x for x in (k_cache, v_cache)]
     table = block_table if block_table is not None else seq_lens[:, None]
-    left, right, flags = _bounds(problem)
+    left, right, flags = bounds(problem)
     launch = plan.launch
     row_tiles = triton.cdiv(packed_rows(problem), launch.tile.block_m)
     grid = (problem.batch * problem.heads_kv * row_tiles * plan.splits,)
@@ -235,15 +219,3 @@ def flash_decode(
     if plan.splits > 1:
         merge_parts(o_parts, lse_parts, o, lse)
     return o, lse.transpose(1, 2)
-
-
-def _bounds(problem: AttentionProblem) -> tuple[int, int, dict[str, bool]]:
-    """(left, right, flags): how far a query sees, and whether either side can hide a key at all."""
-    left, right = problem.left, problem.right
-    # the last key is in sight of every query unless the right bound is below Nq - 1
-    flags = {
-        "HAS_LEFT": left is not None,
-        "HAS_RIGHT": right is not None and right < problem.len_q - 1,
-    }
-    # no bound needs to pass what there is: they stay 32-bit numbers
-    return min(left or 0, problem.len_k), min(right or 0, problem.len_q), flags

@@ -26,6 +26,7 @@ pytestmark = [
 ]
 HOME = Path(kernels.__file__).parent
 TILE = TileShape(16, 16)
+FILES = ("flash_decode", "decode_call", "decode_tiles", "merge_parts")
 
 #: the smallest set that kills every mutant, those that kill most first; with the splits of each
 KILLERS = (
@@ -108,7 +109,6 @@ SPLIT: dict[str, tuple[str, str]] = {
         "*x.shape, dtype=torch.float32",
         "*x.shape, dtype=q.dtype",
     ),
-    "a right bound dropped": ("right < problem.len_q - 1", "right < 0"),
     "default scale of Dv": ("math.sqrt(problem.head_dim)", "math.sqrt(problem.head_dim_v)"),
     "pages not put in order": ("x.transpose(1, 2) if paged else x", "x"),
     "row tiles left out of the grid": ("problem.heads_kv * row_tiles * plan.splits", "problem.heads_kv * plan.splits"),
@@ -123,6 +123,12 @@ TILES: dict[str, tuple[str, str]] = {
     "range short on the right": ("last + diagonal + right + 1", "last + diagonal + right"),
     "range short on the left": ("first + diagonal - left, 0)", "first + diagonal - left + 1, 0)"),
     "range below key 0": ("tl.maximum(first + diagonal - left, 0)", "first + diagonal - left"),
+}  # fmt: skip
+CALL: dict[str, tuple[str, str]] = {
+    "a right bound dropped": ("right < problem.len_q - 1", "right < 0"),
+    "a right bound of one key less": ("right < problem.len_q - 1", "right < problem.len_q - 2"),
+    "a left bound cut at the queries": ("min(left or 0, problem.len_k)", "min(left or 0, problem.len_q)"),
+    "capacity of one page": ("columns * page if pages", "page if pages"),
 }  # fmt: skip
 MERGE: dict[str, tuple[str, str]] = {
     "maximum of the chunk only": ("tl.maximum(m_i, tl.max(lse, axis=0))", "tl.max(lse, axis=0)"),
@@ -142,7 +148,12 @@ MERGE: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 MUTANTS = {
     f"{file}: {name}": (file, *change)
-    for file, changes in (("flash_decode", SPLIT), ("decode_tiles", TILES), ("merge_parts", MERGE))
+    for file, changes in (
+        ("flash_decode", SPLIT),
+        ("decode_call", CALL),
+        ("decode_tiles", TILES),
+        ("merge_parts", MERGE),
+    )
     for name, change in changes.items()
 }
 Decode = Callable[..., tuple[Tensor, Tensor]]
@@ -160,7 +171,7 @@ def _load(path: Path, name: str) -> Any:
 @pytest.fixture
 def mutate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], Decode]:
     """Loads the launcher with one text of one file replaced."""
-    for name in ("flash_decode", "decode_tiles", "merge_parts"):
+    for name in FILES:
         importlib.import_module(f"fa_toolkit.kernels.{name}")
         full = f"fa_toolkit.kernels.{name}"
         monkeypatch.setitem(sys.modules, full, sys.modules[full])
@@ -208,7 +219,7 @@ def _survives(decode: Decode, file: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("file", ["flash_decode", "decode_tiles", "merge_parts"])
+@pytest.mark.parametrize("file", FILES)
 def test_the_real_kernels_pass(file: str, mutate: Callable[[str, str, str], Decode]) -> None:
     first_line = (HOME / f"{file}.py").read_text(encoding="utf-8").splitlines()[0]
     decode = mutate(file, first_line, first_line)

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 import torch
+import torch._dynamo
 from decode_cases import CASES, Case, check, make, random_case, with_
 
 from fa_toolkit import flash_decode
+from fa_toolkit.decode_operator import DecodeOptions, decode_op
 from fa_toolkit.errors import ArgumentError, BackendUnavailable
 from fa_toolkit.kernels.decode_configuration import choose_decode
 from fa_toolkit.reference.cache import decode_problem
@@ -107,6 +109,36 @@ def test_cuda_graph_follows_new_lengths(page: int) -> None:
         graph.replay()
         torch.cuda.synchronize()
         assert torch.equal(captured, step())
+
+
+@pytest.mark.parametrize("page", [0, 16])
+def test_opcheck_compile_and_graph_of_the_operator(page: int) -> None:
+    """One compiled graph for every cache; captured, it reads no value of the device."""
+    torch._dynamo.reset()
+    case = Case((900, 300, 7), (8, 2), (64, 64), page=page, dtype="float16")
+    x = make(case, "cuda")
+    table = None if x.block_table is None else x.block_table.clamp(0, len(x.k_cache) - 1)
+    arguments = (x.q[:, None], x.k_cache.nan_to_num(), x.v_cache.nan_to_num(), x.seq_lens, table)
+    torch.library.opcheck(decode_op, (*arguments, None, *DecodeOptions(impl="triton")))
+
+    def step(q: Any, k: Any, v: Any, lens: Any, pages: Any) -> torch.Tensor:
+        return flash_decode(q, k, v, seq_lens=lens, block_table=pages)
+
+    compiled = torch.compile(step, fullgraph=True, dynamic=True)
+    with torch._dynamo.config.patch(error_on_recompile=True):
+        for lens in ((900, 300, 7), (1300, 5, 1, 0, 70), (70, 80, 90, 100, 110, 1111)):
+            y = make(with_(case, lens=lens), "cuda")
+            call = (y.q, y.k_cache, y.v_cache, y.seq_lens, y.block_table)
+            assert torch.equal(compiled(*call), step(*call))
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = compiled(*call)
+    for less in (0, 30, 60):
+        y.seq_lens.sub_(less)
+        graph.replay()
+        torch.cuda.synchronize()
+        assert torch.equal(captured, step(*call))
 
 
 def test_repeats_are_bitwise_equal() -> None:
