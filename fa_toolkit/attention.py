@@ -16,6 +16,7 @@ from .operator import Options, attention_op, refuse_transforms
 from .problem import AttentionProblem
 from .reference import check_dropout
 from .reference.inputs import check_scalars, check_tensors, problem_of
+from .reference.varlen import check_packed
 from .tiled import merge_partials
 
 Impl = Literal["auto", "triton", "tiled", "reference"]
@@ -172,6 +173,33 @@ def flash_attention(
         >>> bool((o == 1).all()), [round(x, 4) for x in (lse[0, 0] - 4).tolist()]
         (True, [0.0, 0.6931, 1.0986])
     """
+    o, lse = attend(
+        q, k, v, None, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,
+        dropout_p=dropout_p, seed=seed, impl=impl,
+    )  # fmt: skip
+    return (o, lse) if return_lse else o
+
+
+def attend(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    cu_seqlens: tuple[Tensor, Tensor] | None,
+    *,
+    causal: bool,
+    window: tuple[int, int] | None,
+    softcap: float | None,
+    scale: float | None,
+    sink: Tensor | None,
+    dropout_p: float,
+    seed: int | Tensor | None,
+    impl: Impl,
+) -> tuple[Tensor, Tensor]:
+    """Check the arguments, choose an implementation, call the operator: (o, lse).
+
+    Shapes, keywords:
+        as in `flash_attention`; with offsets, (queries, keys), as in `flash_attention_varlen`.
+    """
     check_tensors(q=q, k=k, v=v, **({} if sink is None else {"sink": sink}))
     q, k, v = _autocast(q, k, v)
     _check_sink(sink, q)
@@ -181,7 +209,11 @@ def flash_attention(
     else:
         if torch._C._are_functorch_transforms_active():
             refuse_transforms()
-        problem = problem_of(q, k, v, causal=causal, window=window, sink=sink)
+        batches = (q, k, v)
+        if cu_seqlens is not None:
+            check_packed(q, k, v, *cu_seqlens)
+            batches = tuple(x.transpose(0, 1)[None] for x in batches)  # all sequences as one
+        problem = problem_of(*batches, causal=causal, window=window, sink=sink)
         _refuse(chosen, problem)
         scale, softcap = check_scalars(problem, scale, softcap)
         check_dropout(dropout_p, 0 if seed is None else seed)
@@ -190,5 +222,5 @@ def flash_attention(
         causal = problem.causal
     options = Options(causal, left, right, softcap or 0.0, scale, dropout_p, chosen)
     drawn = _seed(seed, q) if dropout_p else None
-    o, lse = attention_op(q, k, v, sink, drawn, *options)
-    return (o, lse) if return_lse else o
+    o, lse = attention_op(q, k, v, sink, drawn, *(cu_seqlens or (None, None)), *options)
+    return o, lse

@@ -1,11 +1,13 @@
 """The operator `fa_toolkit::attention` and its backward, as PyTorch's compiler and autograd see them.
 
-Every implementation runs behind the same two operators, so shapes for tracing, gradients and
+A batch [B, H, N, D] and packed sequences [T, H, D], which come with offsets, are calls of the same
+operator. Every implementation runs behind the same two operators, so shapes for tracing, gradients and
 refusals exist once. Checks no arguments and chooses nothing: that is `attention`.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import Any, NamedTuple, NoReturn
 
@@ -14,15 +16,17 @@ from torch import Tensor
 
 from .errors import BackendUnavailable
 from .language import Text
+from .reference.varlen import each_backward, each_forward
 
 # what is not a tensor, in the order of both schemas and of `Options`
 _OPTIONS = (
     "bool causal, SymInt left, SymInt right, float softcap, float? scale, float dropout_p, str impl"
 )
-_FORWARD = f"(Tensor q, Tensor k, Tensor v, Tensor? sink, Tensor? seed, {_OPTIONS})"
+_MORE = "Tensor? sink, Tensor? seed, Tensor? cu_seqlens_q, Tensor? cu_seqlens_k"
+_FORWARD = f"(Tensor q, Tensor k, Tensor v, {_MORE}, {_OPTIONS})"
 _BACKWARD = (
     "(Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, Tensor do, Tensor? dlse, "
-    f"Tensor? sink, Tensor? seed, bool needs_dq, bool needs_dkdv, {_OPTIONS})"
+    f"{_MORE}, bool needs_dq, bool needs_dkdv, {_OPTIONS})"
 )
 
 
@@ -55,25 +59,40 @@ class Options(NamedTuple):
         }
 
 
-def _functions(impl: str) -> tuple[Any, Any]:
-    """(forward, backward) of an implementation."""
+def _functions(impl: str, packed: bool) -> tuple[Any, Any]:
+    """(forward, backward) of an implementation, for a batch or for packed sequences."""
     home, forward, backward = {
         "reference": ("reference", "attention", "attention_backward"),
         "tiled": ("tiled", "flash_forward", "flash_backward"),
         "triton": ("kernels", "flash_forward", "flash_backward"),
     }[impl]
     module = importlib.import_module(f".{home}", __package__)
-    return getattr(module, forward), getattr(module, backward)
+    if not packed:
+        return getattr(module, forward), getattr(module, backward)
+    if impl == "triton":
+        return module.flash_forward_varlen, module.flash_backward_varlen
+    return (
+        functools.partial(each_forward, getattr(module, forward)),
+        functools.partial(each_backward, getattr(module, backward)),
+    )
 
 
 def _forward(
-    q: Tensor, k: Tensor, v: Tensor, sink: Tensor | None, seed: Tensor | None, *options: Any
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    sink: Tensor | None,
+    seed: Tensor | None,
+    cu_seqlens_q: Tensor | None,
+    cu_seqlens_k: Tensor | None,
+    *options: Any,
 ) -> tuple[Tensor, Tensor]:
     """(o, lse), whichever implementation runs."""
     settings = Options(*options)
-    forward, _ = _functions(settings.impl)
+    offsets = () if cu_seqlens_q is None else (cu_seqlens_q, cu_seqlens_k)
+    forward, _ = _functions(settings.impl, bool(offsets))
     with torch.autocast(q.device.type, enabled=False):
-        o, lse = forward(q, k, v, sink=sink, seed=seed, **settings.keywords)
+        o, lse = forward(q, k, v, *offsets, sink=sink, seed=seed, **settings.keywords)
     return o, lse
 
 
@@ -87,20 +106,22 @@ def _backward(
     dlse: Tensor | None,
     sink: Tensor | None,
     seed: Tensor | None,
+    cu_seqlens_q: Tensor | None,
+    cu_seqlens_k: Tensor | None,
     needs_dq: bool,
     needs_dkdv: bool,
     *options: Any,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(dq, dk, dv, dsink); an empty tensor for what was not asked for."""
     settings = Options(*options)
-    _, backward = _functions(settings.impl)
+    offsets = () if cu_seqlens_q is None else (cu_seqlens_q, cu_seqlens_k)
+    _, backward = _functions(settings.impl, bool(offsets))
     more: dict[str, bool] = {}
     if settings.impl == "triton":
         more = {"needs_dq": needs_dq, "needs_dkdv": needs_dkdv}
+    saved = (q, k, v, o, lse, do, dlse, *offsets)
     with torch.autocast(q.device.type, enabled=False):
-        dq, dk, dv, dsink = backward(
-            q, k, v, o, lse, do, dlse, sink=sink, seed=seed, **settings.keywords, **more
-        )
+        dq, dk, dv, dsink = backward(*saved, sink=sink, seed=seed, **settings.keywords, **more)
     return (
         dq if needs_dq else q.new_empty(0),
         dk if needs_dkdv else k.new_empty(0),
@@ -111,19 +132,31 @@ def _backward(
 
 def _shaped_like(x: Tensor, width: Any, impl: str) -> Tensor:
     """What the implementation allocates for a result that belongs to `x`."""
-    if impl == "triton":
-        kernels_call = importlib.import_module(".kernels.call", __package__)
-        shaped: Tensor = kernels_call.output_like(x, width)
-        return shaped
-    return x.new_empty(*x.shape[:3], width)
+    if impl != "triton":
+        return x.new_empty(*x.shape[:-1], width)
+    kernels_call = importlib.import_module(".kernels.call", __package__)
+    shaped: Tensor
+    if x.ndim == 3:  # packed: one batch of [1, H, T, D]
+        shaped = kernels_call.output_like(x.transpose(0, 1)[None], width)[0].transpose(0, 1)
+    else:
+        shaped = kernels_call.output_like(x, width)
+    return shaped
 
 
 def _fake_forward(
-    q: Tensor, k: Tensor, v: Tensor, sink: Tensor | None, seed: Tensor | None, *options: Any
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    sink: Tensor | None,
+    seed: Tensor | None,
+    cu_seqlens_q: Tensor | None,
+    cu_seqlens_k: Tensor | None,
+    *options: Any,
 ) -> tuple[Tensor, Tensor]:
     kind = torch.float64 if q.dtype == torch.float64 else torch.float32
     o = _shaped_like(q, v.shape[-1], Options(*options).impl)
-    return o, q.new_empty(q.shape[:3], dtype=kind)
+    rows = q.shape[:3] if cu_seqlens_q is None else (q.shape[1], q.shape[0])
+    return o, q.new_empty(rows, dtype=kind)
 
 
 def _fake_backward(
@@ -136,6 +169,8 @@ def _fake_backward(
     dlse: Tensor | None,
     sink: Tensor | None,
     seed: Tensor | None,
+    cu_seqlens_q: Tensor | None,
+    cu_seqlens_k: Tensor | None,
     needs_dq: bool,
     needs_dkdv: bool,
     *options: Any,
@@ -150,20 +185,20 @@ def _fake_backward(
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    q, k, v, sink, seed, *options = inputs
-    ctx.save_for_backward(q, k, v, *output, sink, seed)
+    q, k, v, sink, seed, cu_seqlens_q, cu_seqlens_k, *options = inputs
+    ctx.save_for_backward(q, k, v, *output, sink, seed, cu_seqlens_q, cu_seqlens_k)
     ctx.options = options
     ctx.set_materialize_grads(False)
 
 
 def _differentiate(ctx: Any, do: Tensor | None, dlse: Tensor | None) -> tuple[Any, ...]:
-    q, k, v, o, lse, sink, seed = ctx.saved_tensors
-    rest = (None,) * (1 + len(ctx.options))
+    q, k, v, o, lse, *more = ctx.saved_tensors
+    rest = (None,) * (3 + len(ctx.options))
     if do is None and dlse is None:
         return (None,) * 4 + rest
     needs_q, needs_k, needs_v, needs_sink = ctx.needs_input_grad[:4]
     dq, dk, dv, dsink = attention_backward_op(
-        q, k, v, o, lse, torch.zeros_like(o) if do is None else do, dlse, sink, seed,
+        q, k, v, o, lse, torch.zeros_like(o) if do is None else do, dlse, *more,
         needs_q, needs_k or needs_v, *ctx.options,
     )  # fmt: skip
     grads = ((dq, needs_q), (dk, needs_k), (dv, needs_v), (dsink, needs_sink))

@@ -1,6 +1,6 @@
-"""The public door of packed sequences: `flash_attention_varlen`, one sequence after the other.
+"""The public door of packed sequences: `flash_attention_varlen`.
 
-There is no packed kernel yet: each sequence goes through `flash_attention`, gradients included.
+The same operator as a batch, with offsets; see `attention.attend`. Computes nothing itself.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from typing import Literal, overload
 
 from torch import Tensor
 
-from .attention import Impl, flash_attention
-from .errors import ArgumentError, BackendUnavailable
+from .attention import Impl, attend
+from .errors import ArgumentError
 from .language import Text
-from .reference.inputs import problem_of
-from .reference.varlen import check_offsets, check_packed, dense, packed, spans
+from .reference.varlen import check_offsets, check_packed
 
 __all__ = ["flash_attention_varlen"]
 
@@ -88,9 +87,9 @@ def flash_attention_varlen(
     Sequence b owns the tokens cu_seqlens[b] to cu_seqlens[b + 1]; it may be empty, and masks are
     bottom-right within it. Tokens past the last offset belong to nobody: o = 0, lse = -inf.
 
-    Every implementation, Triton too, runs one sequence after the other for now: results and
-    gradients are right, but B sequences cost B launches, and the offsets are read on the host,
-    which waits for the device and cannot be captured in a CUDA graph.
+    The Triton kernels do all sequences in one launch and find them from the offsets on the device:
+    nothing is read back, and a CUDA graph can be replayed with other lengths. The other
+    implementations read the offsets and run one sequence after the other.
 
     Shapes:
         q: [Tq, Hq, D]; k: [Tk, Hkv, D]; v: [Tk, Hkv, Dv]; cu_seqlens: [B + 1];
@@ -101,7 +100,7 @@ def flash_attention_varlen(
         max_seqlen_q, max_seqlen_k: the longest lengths, as other packages ask for them; not needed
             here, and only checked to be whole numbers.
         causal, window, softcap, scale, sink, return_lse, impl: as in `flash_attention`.
-        dropout_p, seed: only 0 for now; anything else is refused.
+        dropout_p, seed: as there; b is the number of the sequence, i and j count within it.
         deterministic: every implementation is deterministic as it is.
         validate: refuse offsets that fall, do not start at 0 or pass the end. Without it they give
             wrong numbers, never an access outside the tensors.
@@ -120,46 +119,17 @@ def flash_attention_varlen(
         >>> lse[0].exp().round()
         tensor([2., 2., 3., 3., 3.])
     """
-    check_packed(q, k, v, cu_seqlens_q, cu_seqlens_k)
-    problem_of(*(dense(x, (0, 0)) for x in (q, k, v)), causal=causal, window=window, sink=sink)
-    _refuse_dropout(dropout_p)
     _check_longest(max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k)
     if validate:
+        check_packed(q, k, v, cu_seqlens_q, cu_seqlens_k)
         check_offsets("cu_seqlens_q", cu_seqlens_q, len(q))
         check_offsets("cu_seqlens_k", cu_seqlens_k, len(k))
-    results = []
-    pairs = zip(spans(cu_seqlens_q, len(q)), spans(cu_seqlens_k, len(k)), strict=True)
-    for own, keys in pairs:
-        o, lse = flash_attention(
-            dense(q, own),
-            dense(k, keys),
-            dense(v, keys),
-            causal=causal,
-            window=window,
-            softcap=softcap,
-            scale=scale,
-            sink=sink,
-            return_lse=True,
-            impl=impl,
-        )
-        results.append((own, o, lse))
-    o, lse = packed(q, v.shape[-1], results)
+    o, lse = attend(
+        q, k, v, (cu_seqlens_q, cu_seqlens_k),
+        causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,
+        dropout_p=dropout_p, seed=seed, impl=impl,
+    )  # fmt: skip
     return (o, lse) if return_lse else o
-
-
-def _refuse_dropout(dropout_p: float) -> None:
-    """One sequence at a time, all would drop the same entries: the mask knows them by their index.
-
-    Raises:
-        BackendUnavailable: if any dropout is asked for.
-    """
-    if dropout_p != 0:
-        raise BackendUnavailable(
-            "dropout_p",
-            expected=Text("0 for packed sequences", "打包序列暂时只支持 0"),
-            got=repr(dropout_p),
-            hint=Text("flash_attention on padded sequences", "把序列补齐后调用 flash_attention"),
-        )
 
 
 def _check_longest(**longest: int | None) -> None:

@@ -38,15 +38,15 @@ def test_opcheck(impl: str) -> None:
     q, k, v = _leaves()
     sink, seed = torch.zeros(4, requires_grad=True), torch.tensor([3])
     options = Options(causal=True, left=5, softcap=3.0, dropout_p=0.2, impl=impl)
-    torch.library.opcheck(attention_op, (q, k, v, sink, seed, *options))
-    torch.library.opcheck(attention_op, (q, k, v, None, None, *Options(impl=impl)))
-    o, lse = (x.detach() for x in attention_op(q, k, v, sink, seed, *options))
+    torch.library.opcheck(attention_op, (q, k, v, sink, seed, None, None, *options))
+    plain = (None, None, None, None, *Options(impl=impl))
+    torch.library.opcheck(attention_op, (q, k, v, *plain))
+    o, lse = (x.detach() for x in attention_op(q, k, v, sink, seed, None, None, *options))
     saved = [x.detach() for x in (q, k, v)] + [o, lse, torch.ones_like(o)]
-    more = (torch.ones_like(lse), sink.detach(), seed, True, True, *options)
+    more = (torch.ones_like(lse), sink.detach(), seed, None, None, True, True, *options)
     torch.library.opcheck(attention_backward_op, (*saved, *more))
-    torch.library.opcheck(
-        attention_backward_op, (*saved, None, None, None, False, True, *Options(impl=impl))
-    )
+    rest = (None, None, None, None, None, False, True, *Options(impl=impl))
+    torch.library.opcheck(attention_backward_op, (*saved, *rest))
 
 
 def test_triton_forward_and_every_gradient() -> None:

@@ -11,6 +11,8 @@ import torch
 from oracles import DTYPES, assert_within_budget, truth
 from torch import Tensor
 
+from fa_toolkit.reference import kept
+
 Varlen = Callable[..., tuple[Tensor, Tensor]]
 
 
@@ -25,6 +27,7 @@ class Case:
     dtype: str = "float32"
     spare: tuple[int, int] = (0, 0)
     sink: bool = False
+    dropout_p: float = 0.0
     flags: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -33,7 +36,22 @@ class Case:
         flags = "-".join(f"{k}{v}" for k, v in self.flags.items()).replace(" ", "")
         lens = "+".join(f"{a}x{b}" for a, b in zip(self.lens_q, self.lens_k, strict=True))
         sink = "-sink" * self.sink
+        sink += f"-p{self.dropout_p}" if self.dropout_p else ""
         return f"L{lens}-H{self.heads[0]}:{self.heads[1]}-{self.dtype}-{flags or 'full'}{sink}"
+
+    def dropout(self, device: str = "cpu") -> dict[str, Any]:
+        """The keywords of a call that drops."""
+        seed = torch.tensor([SEED], device=device)
+        return {"dropout_p": self.dropout_p, "seed": seed} if self.dropout_p else {}
+
+    def keep(self, b: int, len_q: int, len_k: int) -> dict[str, Any]:
+        """The oracle's keywords for sequence b: what dropout keeps of it."""
+        if not self.dropout_p:
+            return {}
+        sizes = (1, self.heads[0], len_q, len_k)
+        _, *place = torch.meshgrid(*(torch.arange(n) for n in sizes), indexing="ij")
+        mask = kept(SEED, self.dropout_p, torch.tensor(b), *place)
+        return {"keep": mask, "dropout_p": self.dropout_p}
 
 
 CASES = (
@@ -42,8 +60,10 @@ CASES = (
     Case((6, 5), (6, 9), sink=True, flags={"window": (2, 1), "softcap": 3.0}),
     Case((3, 0, 8), (2, 0, 9), dtype="float64", sink=True, flags={"causal": True, "scale": 0.3}),
     Case((70, 10), (65, 70), dtype="float16", flags={"causal": True, "window": (20, 5)}),
+    Case((9, 6), (11, 8), (4, 2), spare=(1, 0), dropout_p=0.3, flags={"causal": True}),
     Case((), (), spare=(3, 2)),
 )
+SEED = -(2**62) + 999
 
 
 def offsets(lens: tuple[int, ...], device: str = "cpu") -> Tensor:
@@ -73,20 +93,60 @@ def sequences(case: Case, *tensors: Tensor) -> list[tuple[Tensor, ...]]:
     return [tuple(x.transpose(0, 1)[None] for x in one) for one in zip(*cuts, strict=True)]
 
 
-def check(varlen: Varlen, case: Case, device: str = "cpu", **keywords: Any) -> None:
+def check(
+    varlen: Varlen, case: Case, device: str = "cpu", layout: str = "packed", **keywords: Any
+) -> None:
     """Run `varlen` on the case and hold o and lse of every sequence to their budgets."""
     q, k, v, sink = make(case, device)
+    if layout == "heads first":
+        q, k, v = (x.transpose(0, 1).contiguous().transpose(0, 1) for x in (q, k, v))
     cu_q, cu_k = offsets(case.lens_q, device), offsets(case.lens_k, device)
     o, lse = varlen(
-        q, k, v, cu_seqlens_q=cu_q, cu_seqlens_k=cu_k, sink=sink, **case.flags, **keywords
-    )
+        q, k, v, cu_seqlens_q=cu_q, cu_seqlens_k=cu_k, sink=sink,
+        **case.flags, **case.dropout(device), **keywords,
+    )  # fmt: skip
     assert (o.shape, o.dtype) == ((*q.shape[:2], case.dims[1]), q.dtype)
     assert lse.shape == (case.heads[0], len(q))
     start = 0
-    for one in sequences(case, q, k, v):
+    for b, one in enumerate(sequences(case, q, k, v)):
         own = slice(start, start + one[0].shape[2])
-        exact = truth(*one, sink=sink, **case.flags)
+        keep = case.keep(b, one[0].shape[2], one[1].shape[2])
+        exact = truth(*one, sink=sink, **case.flags, **keep)
         assert_within_budget("o", o[own].transpose(0, 1)[None], exact, label=case.name)
         assert_within_budget("lse", lse[None, :, own], exact, label=case.name)
         start = own.stop
     assert bool((o[start:] == 0).all() and (lse[:, start:] == -float("inf")).all())
+
+
+def check_gradients(varlen: Varlen, case: Case, device: str = "cpu", **keywords: Any) -> None:
+    """Differentiate `varlen` on the case and hold every gradient to its budget."""
+    q, k, v, sink = make(case, device)
+    leaves = [x.requires_grad_() for x in (q, k, v, sink) if x is not None]
+    cu_q, cu_k = offsets(case.lens_q, device), offsets(case.lens_k, device)
+    o, lse = varlen(
+        q, k, v, cu_seqlens_q=cu_q, cu_seqlens_k=cu_k, sink=sink,
+        **case.flags, **case.dropout(device), **keywords,
+    )  # fmt: skip
+    do, dlse = torch.randn_like(o), torch.randn_like(lse)
+    loss = [o, lse.masked_fill(lse == -float("inf"), 0.0)]
+    found = torch.autograd.grad(loss, leaves, [do, dlse])
+    ends = [sum(case.lens_q), sum(case.lens_k), sum(case.lens_k)]
+    for grad, end in zip(found, ends, strict=False):
+        assert bool((grad[end:] == 0).all())  # of NaN tokens that belong to nobody
+    start, sinks = 0, []
+    plain = [x.detach() for x in leaves]
+    every = zip(sequences(case, *plain[:3]), sequences(case, *found[:3]), strict=True)
+    for b, (inputs, mine) in enumerate(every):
+        own = slice(start, start + inputs[0].shape[2])
+        one_do, one_dlse = do[own].transpose(0, 1)[None], dlse[None, :, own]
+        keep = case.keep(b, inputs[0].shape[2], inputs[1].shape[2])
+        exact = truth(
+            *inputs, sink=None if sink is None else sink.detach(), do=one_do, dlse=one_dlse,
+            **case.flags, **keep,
+        )  # fmt: skip
+        for name, grad in zip(("dq", "dk", "dv"), mine, strict=True):
+            assert_within_budget(name, grad, exact, label=case.name)
+        sinks += [exact["dsink"]] if sink is not None else []
+        start = own.stop
+    if sinks:
+        torch.testing.assert_close(found[3].double().cpu(), sum(sinks), rtol=1e-5, atol=1e-5)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .flash_backward import flash_backward
     from .flash_decode import flash_decode, flash_decode_kernel
     from .flash_forward import flash_forward, flash_forward_kernel, online_softmax_step
+    from .flash_varlen import flash_backward_varlen, flash_forward_varlen
     from .launching import device, launch
     from .matmul import matmul, matmul_kernel
     from .merge_parts import merge_parts, merge_parts_kernel
@@ -44,10 +45,12 @@ _HOMES = {
     "flash_backward": "flash_backward",
     "flash_backward_dkdv_kernel": "backward_dkdv",
     "flash_backward_dq_kernel": "backward_dq",
+    "flash_backward_varlen": "flash_varlen",
     "flash_decode": "flash_decode",
     "flash_decode_kernel": "flash_decode",
     "flash_forward": "flash_forward",
     "flash_forward_kernel": "flash_forward",
+    "flash_forward_varlen": "flash_varlen",
     "launch": "launching",
     "matmul": "matmul",
     "matmul_kernel": "matmul",
@@ -75,10 +78,12 @@ __all__ = [
     "flash_backward",
     "flash_backward_dkdv_kernel",
     "flash_backward_dq_kernel",
+    "flash_backward_varlen",
     "flash_decode",
     "flash_decode_kernel",
     "flash_forward",
     "flash_forward_kernel",
+    "flash_forward_varlen",
     "launch",
     "matmul",
     "matmul_kernel",

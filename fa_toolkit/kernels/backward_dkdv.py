@@ -9,13 +9,23 @@ import triton.language as tl
 from .call import Call, output_like
 from .configuration import LaunchPlan
 from .precision import dot_precision
-from .tiles import LOG2_E, WHOLE, kept, probabilities, tile_ptrs, tiles_seen, visible_pairs
+from .tiles import (
+    LOG2_E,
+    WHOLE,
+    kept,
+    probabilities,
+    sequence_at,
+    sequence_span,
+    tile_ptrs,
+    tiles_seen,
+    visible_pairs,
+)
 
 
 @triton.jit
 def flash_backward_dkdv_kernel(
     # inputs, outputs
-    q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, seed_ptr, dk_ptr, dv_ptr,
+    q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, seed_ptr, cu_q_ptr, cu_k_ptr, dk_ptr, dv_ptr,
     # strides, in elements
     stride_qb, stride_qh, stride_qn, stride_qd,
     stride_kb, stride_kh, stride_kn, stride_kd,
@@ -27,10 +37,11 @@ def flash_backward_dkdv_kernel(
     stride_dvb, stride_dvh, stride_dvn, stride_dvd,
     # runtime scalars
     heads_kv, group,
-    len_q, len_k, left, right, scale, softcap, dropout_threshold, keep_scale,
+    sequences, len_q, len_k, left, right, scale, softcap, dropout_threshold, keep_scale,
     # constexprs
     HEAD_DIM: tl.constexpr,
     HEAD_DIM_V: tl.constexpr,
+    IS_PACKED: tl.constexpr,
     HAS_LEFT: tl.constexpr,
     HAS_RIGHT: tl.constexpr,
     HAS_SOFTCAP: tl.constexpr,
@@ -45,12 +56,26 @@ def flash_backward_dkdv_kernel(
 
     Scores are held transposed, keys down and queries across, as dK and dV need them.
     """
-    column_tiles = tl.cdiv(len_k, BLOCK_N)
+    column_tiles = len_k // BLOCK_N + sequences + 1 if IS_PACKED else tl.cdiv(len_k, BLOCK_N)
     # under a causal mask the first keys are seen by most queries: ascending is heaviest first
     pid_n = tl.program_id(0) % column_tiles
     pid_bh = tl.program_id(0) // column_tiles
     b = (pid_bh // heads_kv).to(tl.int64)
     h_kv = (pid_bh % heads_kv).to(tl.int64)
+    if IS_PACKED:
+        # from here on lengths and positions are those of one sequence
+        b, pid_n, start_k, len_k = sequence_at(cu_k_ptr, pid_n, sequences, len_k, BLOCK_N)
+        start_q, len_q = sequence_span(cu_q_ptr, b, sequences, len_q)
+        # keys of no sequence are seen by no row, and neither is a slot past the last tile
+        len_q = tl.where((b < sequences) & (pid_n * BLOCK_N < len_k), len_q, 0)
+        q_ptr += start_q.to(tl.int64) * stride_qn
+        k_ptr += start_k.to(tl.int64) * stride_kn
+        v_ptr += start_k.to(tl.int64) * stride_vn
+        do_ptr += start_q.to(tl.int64) * stride_don
+        lse_ptr += start_q.to(tl.int64) * stride_ln
+        delta_ptr += start_q.to(tl.int64) * stride_sn
+        dk_ptr += start_k.to(tl.int64) * stride_dkn
+        dv_ptr += start_k.to(tl.int64) * stride_dvn
     k_ptr += b * stride_kb + h_kv * stride_kh
     v_ptr += b * stride_vb + h_kv * stride_vh
     dk_ptr += b * stride_dkb + h_kv * stride_dkh
@@ -172,12 +197,11 @@ def backward_dkdv(
     """Launcher of `flash_backward_dkdv_kernel`: (dk, dv)."""
     problem = call.problem
     dk, dv = output_like(k), output_like(v)
-    grid = (problem.batch * problem.heads_kv * triton.cdiv(problem.len_k, plan.tile.block_n),)
-    if grid[0]:
+    grid = (call.programs(problem.heads_kv, problem.len_k, plan.tile.block_n),)
+    if dk.numel():
         flash_backward_dkdv_kernel[grid](
-            q, k, v, do, lse, delta, call.seed, dk, dv,
-            *q.stride(), *k.stride(), *v.stride(), *do.stride(), *lse.stride(), *delta.stride(),
-            *dk.stride(), *dv.stride(),
+            q, k, v, do, lse, delta, call.seed, *call.offsets, dk, dv,
+            *call.strides(q, k, v, do, lse, delta, dk, dv),
             problem.heads_kv, problem.group, *call.scalars, **plan.meta, **call.flags, DOT_PRECISION=dot_precision(q),
         )  # fmt: skip
     return dk, dv

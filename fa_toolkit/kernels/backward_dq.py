@@ -9,13 +9,23 @@ import triton.language as tl
 from .call import Call, output_like
 from .configuration import LaunchPlan
 from .precision import dot_precision
-from .tiles import LOG2_E, WHOLE, kept, probabilities, tile_ptrs, tiles_seen, visible_pairs
+from .tiles import (
+    LOG2_E,
+    WHOLE,
+    kept,
+    probabilities,
+    sequence_at,
+    sequence_span,
+    tile_ptrs,
+    tiles_seen,
+    visible_pairs,
+)
 
 
 @triton.jit
 def flash_backward_dq_kernel(
     # inputs, outputs
-    q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, seed_ptr, dq_ptr,
+    q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, seed_ptr, cu_q_ptr, cu_k_ptr, dq_ptr,
     # strides, in elements
     stride_qb, stride_qh, stride_qn, stride_qd,
     stride_kb, stride_kh, stride_kn, stride_kd,
@@ -26,10 +36,11 @@ def flash_backward_dq_kernel(
     stride_dqb, stride_dqh, stride_dqn, stride_dqd,
     # runtime scalars
     heads_q, group,
-    len_q, len_k, left, right, scale, softcap, dropout_threshold, keep_scale,
+    sequences, len_q, len_k, left, right, scale, softcap, dropout_threshold, keep_scale,
     # constexprs
     HEAD_DIM: tl.constexpr,
     HEAD_DIM_V: tl.constexpr,
+    IS_PACKED: tl.constexpr,
     HAS_LEFT: tl.constexpr,
     HAS_RIGHT: tl.constexpr,
     HAS_SOFTCAP: tl.constexpr,
@@ -41,12 +52,25 @@ def flash_backward_dq_kernel(
     BLOCK_N: tl.constexpr,
 ):  # fmt: skip
     """Each program owns BLOCK_M queries of one head and streams the keys and values they see."""
-    row_tiles = tl.cdiv(len_q, BLOCK_M)
+    row_tiles = len_q // BLOCK_M + sequences + 1 if IS_PACKED else tl.cdiv(len_q, BLOCK_M)
     # under a causal mask the last queries see most keys: descending is heaviest first
     pid_m = row_tiles - 1 - tl.program_id(0) % row_tiles
     pid_bh = tl.program_id(0) // row_tiles
     b = (pid_bh // heads_q).to(tl.int64)
     h = (pid_bh % heads_q).to(tl.int64)
+    if IS_PACKED:
+        # from here on lengths and positions are those of one sequence
+        b, pid_m, start_q, len_q = sequence_at(cu_q_ptr, pid_m, sequences, len_q, BLOCK_M)
+        start_k, len_k = sequence_span(cu_k_ptr, b, sequences, len_k)
+        # rows of no sequence see no keys, and neither does a slot past the last tile
+        len_k = tl.where((b < sequences) & (pid_m * BLOCK_M < len_q), len_k, 0)
+        q_ptr += start_q.to(tl.int64) * stride_qn
+        k_ptr += start_k.to(tl.int64) * stride_kn
+        v_ptr += start_k.to(tl.int64) * stride_vn
+        do_ptr += start_q.to(tl.int64) * stride_don
+        lse_ptr += start_q.to(tl.int64) * stride_ln
+        delta_ptr += start_q.to(tl.int64) * stride_sn
+        dq_ptr += start_q.to(tl.int64) * stride_dqn
     q_ptr += b * stride_qb + h * stride_qh
     k_ptr += b * stride_kb + h // group * stride_kh
     v_ptr += b * stride_vb + h // group * stride_vh
@@ -153,12 +177,11 @@ def backward_dq(
     """Launcher of `flash_backward_dq_kernel`: dq."""
     problem = call.problem
     dq = output_like(q)
-    grid = (problem.batch * problem.heads_q * triton.cdiv(problem.len_q, plan.tile.block_m),)
-    if grid[0]:
+    grid = (call.programs(problem.heads_q, problem.len_q, plan.tile.block_m),)
+    if dq.numel():
         flash_backward_dq_kernel[grid](
-            q, k, v, do, lse, delta, call.seed, dq,
-            *q.stride(), *k.stride(), *v.stride(), *do.stride(), *lse.stride(), *delta.stride(),
-            *dq.stride(),
+            q, k, v, do, lse, delta, call.seed, *call.offsets, dq,
+            *call.strides(q, k, v, do, lse, delta, dq),
             problem.heads_q, problem.group, *call.scalars, **plan.meta, **call.flags, DOT_PRECISION=dot_precision(q),
         )  # fmt: skip
     return dq

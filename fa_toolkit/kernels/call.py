@@ -70,6 +70,8 @@ class Call:
         softcap: 0 for none.
         sink: [Hq], float32, contiguous, or None.
         seed: one int64 on the device, only looked at under dropout.
+        cu_seqlens: (queries, keys), where packed sequences begin and end; q, k and v are then one
+            batch that holds them all. None for a dense call.
     """
 
     problem: AttentionProblem
@@ -78,6 +80,7 @@ class Call:
     sink: torch.Tensor | None
     dropout_p: float
     seed: torch.Tensor | None
+    cu_seqlens: tuple[torch.Tensor, torch.Tensor] | None = None
 
     @classmethod
     def of(
@@ -93,6 +96,7 @@ class Call:
         sink: torch.Tensor | None = None,
         dropout_p: float = 0.0,
         seed: torch.Tensor | None = None,
+        cu_seqlens: tuple[torch.Tensor, torch.Tensor] | None = None,
     ) -> Call:
         """Check what a kernel would read past its end, and settle the defaults."""
         problem = problem_of(q, k, v, causal, window)
@@ -101,7 +105,33 @@ class Call:
         scale = 1 / math.sqrt(problem.head_dim) if scale is None else float(scale)
         sink = None if sink is None else sink.detach().float().contiguous()
         seed = seed if dropout_p else None
-        return cls(problem, scale, softcap or 0.0, sink, dropout_p, seed)
+        return cls(problem, scale, softcap or 0.0, sink, dropout_p, seed, cu_seqlens)
+
+    @property
+    def offsets(self) -> tuple[torch.Tensor | None, torch.Tensor | None]:
+        """Where packed sequences begin, of queries and of keys; None twice for a dense call."""
+        return self.cu_seqlens or (None, None)
+
+    @property
+    def sequences(self) -> int:
+        """Sequences of the call: packed ones, or the batch."""
+        return self.problem.batch if self.cu_seqlens is None else len(self.cu_seqlens[0]) - 1
+
+    def programs(self, heads: int, length: int, block: int) -> int:
+        """Programs of a launch in which each owns one tile of `block` of one head."""
+        if self.cu_seqlens is None:
+            return self.problem.batch * heads * -(-length // block)
+        # a tile more for each sequence, and one for what belongs to nobody: see `sequence_at`
+        return heads * (length // block + self.sequences + 1)
+
+    def strides(self, *tensors: torch.Tensor) -> tuple[int, ...]:
+        """Strides of all tensors; along the batch, packed sequences are all found at offset 0."""
+        packed = self.cu_seqlens is not None
+        return tuple(
+            0 if packed and axis == 0 else stride
+            for x in tensors
+            for axis, stride in enumerate(x.stride())
+        )
 
     @property
     def scalars(self) -> tuple[Any, ...]:
@@ -111,7 +141,7 @@ class Call:
         left = everything if p.left is None else min(p.left, everything)
         right = everything if p.right is None else min(p.right, everything)
         threshold = min(round(self.dropout_p * 2**RANDOM_BITS), 2**RANDOM_BITS - 1)
-        lengths = (p.len_q, p.len_k, left, right)
+        lengths = (self.sequences, p.len_q, p.len_k, left, right)
         return (*lengths, self.scale, self.softcap, threshold, 1 / (1 - self.dropout_p))
 
     @property
@@ -120,6 +150,7 @@ class Call:
         return {
             "HEAD_DIM": self.problem.head_dim,
             "HEAD_DIM_V": self.problem.head_dim_v,
+            "IS_PACKED": self.cu_seqlens is not None,
             "HAS_LEFT": self.problem.left is not None,
             "HAS_RIGHT": self.problem.right is not None,
             "HAS_SOFTCAP": self.softcap > 0,

@@ -82,6 +82,29 @@ def flash_backward(
         q, k, v, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,
         dropout_p=dropout_p, seed=seed,
     )  # fmt: skip
+    saved = (q, k, v, o, lse, do, dlse, sink)
+    return launch_backward(call, *saved, tile, needs_dq=needs_dq, needs_dkdv=needs_dkdv)
+
+
+def launch_backward(
+    call: Call,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    o: torch.Tensor,
+    lse: torch.Tensor,
+    do: torch.Tensor,
+    dlse: torch.Tensor | None,
+    sink: torch.Tensor | None,
+    tile: TileShape | None,
+    *,
+    needs_dq: bool,
+    needs_dkdv: bool,
+) -> Gradients:
+    """Check what forward left and do the launches.
+
+    Packed sequences come as one batch, [1, H, T, D].
+    """
     problem, saved = call.problem, (q, k, v, do, lse)
     _check_saved(problem, o=o, do=do, lse=lse, **({} if dlse is None else {"dlse": dlse}))
     dq_plan = choose_launch(problem, q.device, tile, "dq")

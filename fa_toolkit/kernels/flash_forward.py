@@ -14,7 +14,18 @@ from .call import Call, output_like
 from .configuration import choose_launch
 from .launching import on_device_of, require_kernels
 from .precision import dot_precision
-from .tiles import LN_2, LOG2_E, WHOLE, kept, tanh, tile_ptrs, tiles_seen, visible_pairs
+from .tiles import (
+    LN_2,
+    LOG2_E,
+    WHOLE,
+    kept,
+    sequence_at,
+    sequence_span,
+    tanh,
+    tile_ptrs,
+    tiles_seen,
+    visible_pairs,
+)
 
 
 @triton.jit
@@ -39,7 +50,7 @@ def online_softmax_step(m_i, l_i, acc, s, v, keep, DOT_PRECISION: tl.constexpr):
 @triton.jit
 def flash_forward_kernel(
     # inputs, outputs
-    q_ptr, k_ptr, v_ptr, sink_ptr, seed_ptr, o_ptr, lse_ptr,
+    q_ptr, k_ptr, v_ptr, sink_ptr, seed_ptr, cu_q_ptr, cu_k_ptr, o_ptr, lse_ptr,
     # strides, in elements
     stride_qb, stride_qh, stride_qn, stride_qd,
     stride_kb, stride_kh, stride_kn, stride_kd,
@@ -48,10 +59,11 @@ def flash_forward_kernel(
     stride_lb, stride_lh, stride_ln,
     # runtime scalars
     heads_q, group,
-    len_q, len_k, left, right, scale, softcap, dropout_threshold, keep_scale,
+    sequences, len_q, len_k, left, right, scale, softcap, dropout_threshold, keep_scale,
     # constexprs
     HEAD_DIM: tl.constexpr,
     HEAD_DIM_V: tl.constexpr,
+    IS_PACKED: tl.constexpr,
     HAS_LEFT: tl.constexpr,
     HAS_RIGHT: tl.constexpr,
     HAS_SOFTCAP: tl.constexpr,
@@ -64,11 +76,22 @@ def flash_forward_kernel(
     BLOCK_N: tl.constexpr,
 ):  # fmt: skip
     """Each program owns BLOCK_M queries of one head and streams the keys and values they see."""
-    row_tiles = tl.cdiv(len_q, BLOCK_M)
+    row_tiles = len_q // BLOCK_M + sequences + 1 if IS_PACKED else tl.cdiv(len_q, BLOCK_M)
     pid_m = tl.program_id(0) % row_tiles
     pid_bh = tl.program_id(0) // row_tiles
     b = (pid_bh // heads_q).to(tl.int64)
     h = (pid_bh % heads_q).to(tl.int64)
+    if IS_PACKED:
+        # from here on lengths and positions are those of one sequence
+        b, pid_m, start_q, len_q = sequence_at(cu_q_ptr, pid_m, sequences, len_q, BLOCK_M)
+        start_k, len_k = sequence_span(cu_k_ptr, b, sequences, len_k)
+        # rows of no sequence see no keys, and neither does a slot past the last tile
+        len_k = tl.where((b < sequences) & (pid_m * BLOCK_M < len_q), len_k, 0)
+        q_ptr += start_q.to(tl.int64) * stride_qn
+        k_ptr += start_k.to(tl.int64) * stride_kn
+        v_ptr += start_k.to(tl.int64) * stride_vn
+        o_ptr += start_q.to(tl.int64) * stride_on
+        lse_ptr += start_q.to(tl.int64) * stride_ln
     # each base pointer goes to its batch and head once; `group` query heads share a key head
     q_ptr += b * stride_qb + h * stride_qh
     k_ptr += b * stride_kb + h // group * stride_kh
@@ -93,7 +116,8 @@ def flash_forward_kernel(
     acc = tl.zeros([BLOCK_M, BLOCK_DV], tl.float32)
     if HAS_SINK:
         # a sink is a key without a value, seen by every row
-        m_i = tl.zeros([BLOCK_M], tl.float32) + tl.load(sink_ptr + h) * LOG2_E
+        sink = tl.load(sink_ptr + h, mask=b < sequences, other=-float("inf"))
+        m_i = tl.zeros([BLOCK_M], tl.float32) + sink * LOG2_E
         l_i = tl.where(m_i == -float("inf"), 0.0, 1.0)
     if HAS_DROPOUT:
         seed = tl.load(seed_ptr)
@@ -200,21 +224,26 @@ def flash_forward(
         q, k, v, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,
         dropout_p=dropout_p, seed=seed,
     )  # fmt: skip
+    return launch_forward(call, q, k, v, tile)
+
+
+def launch_forward(
+    call: Call, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, tile: TileShape | None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Allocate (o, lse) and start the kernel; packed sequences come as one batch, [1, H, T, D]."""
     problem = call.problem
     o = output_like(q, problem.head_dim_v)
     lse = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
     if not lse.numel():
         return o, lse
     plan = choose_launch(problem, q.device, tile)
-    row_tiles = triton.cdiv(problem.len_q, plan.tile.block_m)
     # one axis: the others of a CUDA grid end at 65,535
-    grid = (problem.batch * problem.heads_q * row_tiles,)
+    grid = (call.programs(problem.heads_q, problem.len_q, plan.tile.block_m),)
     with on_device_of(q):
         flash_forward_kernel[grid](
-            q, k, v, call.sink, call.seed, o, lse,
-            *q.stride(), *k.stride(), *v.stride(), *o.stride(), *lse.stride(),
+            q, k, v, call.sink, call.seed, *call.offsets, o, lse, *call.strides(q, k, v, o, lse),
             problem.heads_q, problem.group, *call.scalars,
             **plan.meta, **call.flags,
-            HAS_SINK=sink is not None, DOT_PRECISION=dot_precision(q),
+            HAS_SINK=call.sink is not None, DOT_PRECISION=dot_precision(q),
         )  # fmt: skip
     return o, lse

@@ -25,6 +25,37 @@ def tile_ptrs(base_ptr, rows, cols, stride_row, stride_col):
 
 
 @triton.jit
+def sequence_span(cu_ptr, b, sequences, tokens):
+    """(start, length) of packed sequence b, kept inside the tokens whatever the offsets say.
+
+    Sequence number `sequences` is that of the tokens past the last offset, which belong to nobody.
+    """
+    start = tl.minimum(tl.maximum(tl.load(cu_ptr + b), 0), tokens)
+    stop = tl.load(cu_ptr + b + 1, mask=b < sequences, other=tokens)
+    stop = tl.minimum(tl.maximum(stop, start), tokens)
+    return start, stop - start
+
+
+@triton.jit
+def sequence_at(cu_ptr, slot, sequences, tokens, BLOCK: tl.constexpr):
+    """(b, tile, start, length): the packed sequence that a slot belongs to, and its tile of it.
+
+    The slots of sequence b begin at cu[b] // BLOCK + b, which leaves each sequence enough of them
+    for its tiles; so no table has to be made, and the longest length need not be known.
+    """
+    b = tl.full([], 0, tl.int32)
+    above = b + sequences + 1
+    while above - b > 1:
+        middle = (b + above) // 2
+        begins = tl.minimum(tl.maximum(tl.load(cu_ptr + middle), 0), tokens) // BLOCK + middle
+        b = tl.where(begins <= slot, middle, b)
+        above = tl.where(begins <= slot, above, middle)
+    start, length = sequence_span(cu_ptr, b, sequences, tokens)
+    tile = tl.maximum(slot - (start // BLOCK + b), 0)
+    return b, tile, start, length
+
+
+@triton.jit
 def tiles_seen(
     start,
     stop,

@@ -39,6 +39,7 @@ def attention(
     sink: Tensor | None = None,
     dropout_p: float = 0.0,
     seed: int | Tensor | None = None,
+    batch_start: int = 0,
 ) -> tuple[Tensor, Tensor]:
     """Exact attention and its log-sum-exp.
 
@@ -60,6 +61,7 @@ def attention(
         dropout_p: share of the probabilities set to 0, the others divided by 1 - p; lse is not
             touched.
         seed: what is dropped is a function of it and of (b, h, i, j).
+        batch_start: the b of the first item, where these are a part of a larger batch.
 
     Returns:
         o in the dtype of q; lse in natural units, float32 (float64 for float64 inputs).
@@ -73,7 +75,7 @@ def attention(
     s, _ = _scores(problem, wide_q, wide_k, scale, cap)  # [B, Hq, Nq, Nk]
     lse = torch.logsumexp(_with_sink(s, sink), dim=-1)  # [B, Hq, Nq]
     p = torch.exp(s - _pivot(lse)[..., None])  # [B, Hq, Nq, Nk]
-    factor = _dropout_factor(problem, check_dropout(dropout_p, seed), seed, p)
+    factor = _dropout_factor(problem, check_dropout(dropout_p, seed), seed, batch_start, p)
     return (factor * p @ wide_v).to(q.dtype), lse
 
 
@@ -93,6 +95,7 @@ def attention_backward(
     sink: Tensor | None = None,
     dropout_p: float = 0.0,
     seed: int | Tensor | None = None,
+    batch_start: int = 0,
 ) -> Gradients:
     """Gradients of attention from what forward leaves behind: o and lse, no N x N matrix.
 
@@ -121,7 +124,7 @@ def attention_backward(
     delta = (wide_do * o.to(wide_q.dtype)).sum(-1)  # [B, Hq, Nq]
     if dlse is not None:
         delta = delta - dlse
-    factor = _dropout_factor(problem, check_dropout(dropout_p, seed), seed, p)
+    factor = _dropout_factor(problem, check_dropout(dropout_p, seed), seed, batch_start, p)
     ds = p * (factor * (wide_do @ wide_v.mT) - delta[..., None])  # [B, Hq, Nq, Nk]
     if cap:
         ds = ds * (1 - (s / cap) ** 2)
@@ -168,14 +171,18 @@ def _scores(
 
 
 def _dropout_factor(
-    problem: AttentionProblem, dropout_p: float, seed: int | Tensor | None, p: Tensor
+    problem: AttentionProblem,
+    dropout_p: float,
+    seed: int | Tensor | None,
+    batch_start: int,
+    p: Tensor,
 ) -> Tensor | float:
     """1 / (1 - p) where dropout keeps an entry, 0 where not; 1 without dropout."""
     if not dropout_p or seed is None:
         return 1.0
     sizes = (problem.batch, problem.heads_q, problem.len_q, problem.len_k)
-    place = torch.meshgrid(*(torch.arange(n, device=p.device) for n in sizes), indexing="ij")
-    return kept(seed, dropout_p, *place).to(p.dtype) / (1 - dropout_p)
+    b, *place = torch.meshgrid(*(torch.arange(n, device=p.device) for n in sizes), indexing="ij")
+    return kept(seed, dropout_p, b + batch_start, *place).to(p.dtype) / (1 - dropout_p)
 
 
 def _with_sink(s: Tensor, sink: Tensor | None) -> Tensor:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ..errors import ArgumentError, DeviceError, DtypeError, ShapeError
 from ..language import Text
-from .attention import attention
+from .attention import Gradients, attention
 from .inputs import compute_dtype, problem_of
 
 Span = tuple[int, int]
+Forward = Callable[..., tuple[Tensor, Tensor]]
+Backward = Callable[..., Gradients]
 
 
 def varlen_attention(
@@ -28,6 +31,8 @@ def varlen_attention(
     softcap: float | None = None,
     scale: float | None = None,
     sink: Tensor | None = None,
+    dropout_p: float = 0.0,
+    seed: int | Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Attention inside each of B sequences that lie packed end to end in one tensor.
 
@@ -40,7 +45,8 @@ def varlen_attention(
 
     Args:
         cu_seqlens_q, cu_seqlens_k: int32, 0 and the running sums of the lengths.
-        causal, window, softcap, scale, sink: as in `attention`.
+        causal, window, softcap, scale, sink, dropout_p, seed: as in `attention`; what is dropped
+            is a function of the seed, the number of the sequence, and head, row and key within it.
 
     Example:
         >>> x = torch.ones(6, 1, 4)
@@ -51,21 +57,65 @@ def varlen_attention(
     """
     check_packed(q, k, v, cu_seqlens_q, cu_seqlens_k)
     problem_of(*(dense(x, (0, 0)) for x in (q, k, v)), causal=causal, window=window, sink=sink)
-    pairs = zip(spans(cu_seqlens_q, len(q)), spans(cu_seqlens_k, len(k)), strict=True)
+    return each_forward(
+        attention, q, k, v, cu_seqlens_q, cu_seqlens_k,
+        causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,
+        dropout_p=dropout_p, seed=seed,
+    )  # fmt: skip
+
+
+def each_forward(
+    forward: Forward, q: Tensor, k: Tensor, v: Tensor, cu_q: Tensor, cu_k: Tensor, **keywords: Any
+) -> tuple[Tensor, Tensor]:
+    """`forward` of one sequence after the other; reads the offsets on the host.
+
+    Shapes, keywords:
+        as in `varlen_attention`.
+    """
+    pairs = zip(spans(cu_q, len(q)), spans(cu_k, len(k)), strict=True)
     results = []
-    for own, keys in pairs:
-        o, lse = attention(
-            dense(q, own),
-            dense(k, keys),
-            dense(v, keys),
-            causal=causal,
-            window=window,
-            softcap=softcap,
-            scale=scale,
-            sink=sink,
-        )
-        results.append((own, o, lse))
+    for b, (own, keys) in enumerate(pairs):
+        one = (dense(q, own), dense(k, keys), dense(v, keys))
+        results.append((own, *forward(*one, batch_start=b, **keywords)))
     return packed(q, v.shape[-1], results)
+
+
+def each_backward(
+    backward: Backward,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    o: Tensor,
+    lse: Tensor,
+    do: Tensor,
+    dlse: Tensor | None,
+    cu_q: Tensor,
+    cu_k: Tensor,
+    *,
+    sink: Tensor | None = None,
+    **keywords: Any,
+) -> Gradients:
+    """`backward` of one sequence after the other; 0 for tokens that belong to nobody.
+
+    Shapes, keywords:
+        as in `varlen_attention`; do as o, dlse as lse, each gradient as its tensor.
+    """
+    dq, dk, dv = (x.new_zeros(x.shape) for x in (q, k, v))
+    wide = None if sink is None else sink.to(lse.dtype)
+    dsink = None if wide is None else torch.zeros_like(wide)
+    pairs = zip(spans(cu_q, len(q)), spans(cu_k, len(k)), strict=True)
+    for b, (own, keys) in enumerate(pairs):
+        rows = slice(*own)
+        one = backward(
+            dense(q, own), dense(k, keys), dense(v, keys), dense(o, own), lse[None, :, rows],
+            dense(do, own), None if dlse is None else dlse[None, :, rows],
+            sink=wide, batch_start=b, **keywords,
+        )  # fmt: skip
+        for grad, span, found in zip((dq, dk, dv), (own, keys, keys), one[:3], strict=True):
+            grad[slice(*span)] = found[0].transpose(0, 1)
+        if dsink is not None:
+            dsink = dsink + one[3]
+    return Gradients(dq, dk, dv, None if sink is None or dsink is None else dsink.to(sink.dtype))
 
 
 def check_packed(

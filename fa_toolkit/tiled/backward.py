@@ -38,6 +38,7 @@ def flash_backward(
     sink: Tensor | None = None,
     dropout_p: float = 0.0,
     seed: int | Tensor | None = None,
+    batch_start: int = 0,
 ) -> Gradients:
     """Gradients of attention in tiles: the fast, untraced way.
 
@@ -59,7 +60,7 @@ def flash_backward(
     """
     call = Call.of(
         q, k, v, tile, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,
-        dropout_p=dropout_p, seed=seed,
+        dropout_p=dropout_p, seed=seed, batch_start=batch_start,
     )  # fmt: skip
     _add_saved(call, o, lse, do, dlse)
     delta, grads = call.new("Delta", q, 0), _outputs(call, q, k, v)

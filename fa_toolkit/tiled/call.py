@@ -25,6 +25,7 @@ class Call:
         sink: [1, Hkv, group, 1] in the compute dtype, or None.
         dropout_p: share of the probabilities that is dropped.
         seed: decides which; read from the device once.
+        batch_start: the b of the first item, as dropout counts them.
     """
 
     problem: AttentionProblem
@@ -37,6 +38,7 @@ class Call:
     device: torch.device
     dropout_p: float = 0.0
     seed: int = 0
+    batch_start: int = 0
 
     @classmethod
     def of(
@@ -53,6 +55,7 @@ class Call:
         sink: Tensor | None,
         dropout_p: float = 0.0,
         seed: int | Tensor | None = None,
+        batch_start: int = 0,
     ) -> Call:
         """Validate the arguments of a call and lay q, k and v out in memory."""
         check_tile(tile)
@@ -66,7 +69,8 @@ class Call:
             sink = sink.detach().to(q.device, kind).reshape(shape)
         dropout_p = check_dropout(dropout_p, seed)
         drawn = int(seed) if dropout_p and seed is not None else 0
-        return cls(problem, tile, memory, scale, cap, sink, kind, q.device, dropout_p, drawn)
+        dropout = (dropout_p, drawn, batch_start)
+        return cls(problem, tile, memory, scale, cap, sink, kind, q.device, *dropout)
 
     def scores(self, q: Tensor, k: Tensor) -> Tensor:
         """scale * q k^T, through the soft cap if there is one."""
@@ -88,7 +92,7 @@ class Call:
         if not self.dropout_p:
             return 1.0
         p = self.problem
-        batch = torch.arange(p.batch, device=self.device)[place.batch]
+        batch = self.batch_start + torch.arange(p.batch, device=self.device)[place.batch]
         heads = torch.arange(p.heads_q, device=self.device).reshape(p.heads_kv, p.group)
         head = heads[place.head, place.member]
         i, j = (torch.arange(*span, device=self.device) for span in (rows, cols))

@@ -31,6 +31,7 @@ def flash_forward(
     sink: Tensor | None = None,
     dropout_p: float = 0.0,
     seed: int | Tensor | None = None,
+    batch_start: int = 0,
 ) -> tuple[Tensor, Tensor]:
     """Exact attention in tiles: the fast, untraced way, many heads at a time.
 
@@ -43,7 +44,8 @@ def flash_forward(
 
     Args:
         tile: BLOCK_M by BLOCK_N.
-        causal, window, softcap, scale, sink, dropout_p, seed: as in `reference.attention`.
+        causal, window, softcap, scale, sink, dropout_p, seed, batch_start: as in
+            `reference.attention`.
 
     Returns:
         o in the dtype of q; lse in natural units, float32 (float64 for float64 inputs).
@@ -56,7 +58,7 @@ def flash_forward(
     """
     call = Call.of(
         q, k, v, tile, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,
-        dropout_p=dropout_p, seed=seed,
+        dropout_p=dropout_p, seed=seed, batch_start=batch_start,
     )  # fmt: skip
     o, lse = call.new("O", q, v.shape[-1]), call.new("lse", q, 0)
     run(_launches(call), call.memory, tile)

@@ -34,6 +34,7 @@ from fa_toolkit.kernels.configuration import Device, plan_launch
 
 forward = importlib.import_module("fa_toolkit.kernels.flash_forward")
 backward = importlib.import_module("fa_toolkit.kernels.flash_backward")
+varlen = importlib.import_module("fa_toolkit.kernels.flash_varlen")
 launches = [
     importlib.import_module(f"fa_toolkit.kernels.backward_{name}")
     for name in ("delta", "dkdv", "dq")
@@ -102,7 +103,7 @@ def resources(cubin: bytes) -> dict[str, int]:
 
 
 CASE = re.compile(
-    r"(?:(dkdv|dq)-)?sm(\d+)-(\w+)-D(\d+)(?::(\d+))?(-causal)?(-window)?(-softcap)?(-dropout)?(-sink)?(-N1)?"
+    r"(?:(dkdv|dq)-)?sm(\d+)-(\w+)-D(\d+)(?::(\d+))?(-causal)?(-window)?(-softcap)?(-dropout)?(-sink)?(-N1)?(-packed)?"
 )
 
 
@@ -139,11 +140,21 @@ def compile_case(name: str) -> dict[str, Any]:
         return plan
 
     forward.choose_launch = backward.choose_launch = choose
+    packed = bool(found[12])
+    if packed:
+        q, k, v = (x[0].transpose(0, 1) for x in (q, k, v))
+    offsets = (torch.zeros(3, dtype=torch.int32),) * 2 * packed
+    attend, differentiate = (
+        (varlen.flash_forward_varlen, varlen.flash_backward_varlen)
+        if packed
+        else (forward.flash_forward, backward.flash_backward)
+    )
     if kernel == "forward":
-        forward.flash_forward(q, k, v, **options(found))
+        attend(q, k, v, *offsets, **options(found))
     else:
-        o, lse = torch.empty(1, 4, length, dv, dtype=dtype), torch.empty(1, 4, length)
-        backward.flash_backward(q, k, v, o, lse, o, **options(found))
+        o = torch.empty(*q.shape[:-1], dv, dtype=dtype)
+        lse = torch.empty(4, length) if packed else torch.empty(1, 4, length)
+        differentiate(q, k, v, o, lse, o, None, *offsets, **options(found))
     compiled = Warmup.compiled
     return {
         **resources(compiled.asm["cubin"]),
@@ -159,7 +170,7 @@ def compile_case(name: str) -> dict[str, Any]:
 
 def main() -> None:
     driver.set_active(NoDriver())  # type: ignore[arg-type]
-    for module in (forward, backward, *launches):
+    for module in (forward, backward, varlen, *launches):
         module.require_kernels = lambda *tensors: None  # type: ignore[attr-defined]
         for name in [name for name in vars(module) if name.endswith("_kernel")]:
             setattr(module, name, Warmup(getattr(module, name)))

@@ -134,7 +134,7 @@ def test_opcheck_and_compile_on_the_device() -> None:
     q, k, v = (x.requires_grad_() for x in make_qkv(problem, torch.float16, device="cuda"))
     options = Options(causal=True, left=30, softcap=20.0, impl="triton")
     sink = torch.zeros(4, device="cuda", requires_grad=True)
-    torch.library.opcheck(attention_op, (q, k, v, sink, None, *options))
+    torch.library.opcheck(attention_op, (q, k, v, sink, None, None, None, *options))
     compiled = torch.compile(
         lambda *x: flash_attention(*x, causal=True), fullgraph=True, dynamic=True
     )
