@@ -107,26 +107,32 @@ def _build(
 ) -> Mask:
     pattern = read(function)
     _refuse_chunks(pattern, len_k + kv_offset)
-    if isinstance(q_offset, Tensor):
-        # one new token and nothing to look at on the host: the length stays on the device
-        if pattern.causal and len_q == 1 and tokens is None:
-            length = (q_offset + len_q - kv_offset).to(torch.int32).reshape(1).expand(batch)
-            window = _window(pattern, len_k)
-            return Mask(batch, len_q, len_k, True, window, None, lengths=length)
-        q_offset = int(q_offset)
-    keys = q_offset + len_q - kv_offset if pattern.causal else len_k
-    if keys > len_k or (pattern.causal and keys < len_q):
+    causal = pattern.causal
+    if isinstance(q_offset, Tensor) and causal and len_q == 1 and _all_there(tokens, q_offset):
+        # the next token of a static cache: its length stays on the device, shapes stay as they are
+        length = (q_offset + 1 - kv_offset).to(torch.int32).reshape(1).expand(batch)
+        return Mask(batch, 1, len_k, True, _window(pattern, len_k), None, lengths=length)
+    keys = int(q_offset) + len_q - kv_offset if causal else len_k
+    if keys > len_k or (causal and keys < len_q):
         raise ShapeError(
             "attention_mask",
             expected=Text(f"{len_q} to {len_k} keys", f"{len_q} 到 {len_k} 个键"),
             got=str(keys),
         )
-    mask = Mask(batch, len_q, len_k, pattern.causal, _window(pattern, keys), keys)
+    mask = Mask(batch, len_q, len_k, causal, _window(pattern, keys), keys)
     if pattern.sequences is not None:
         ids = pattern.sequences.expand(batch, -1)
         before = torch.nn.functional.pad(ids, (1, 0))[:, :-1]
         mask = replace(mask, packing=cut(ids != before))
     return mask if tokens is None else _leave_out_padding(mask, tokens, kv_offset)
+
+
+def _all_there(tokens: Tensor | None, q_offset: Tensor) -> bool:
+    """Whether no position up to the query's own is padding."""
+    if tokens is None:
+        return True
+    length = int(q_offset) + 1
+    return tokens.shape[1] >= length and bool(tokens[:, :length].all())
 
 
 def _leave_out_padding(mask: Mask, tokens: Tensor, kv_offset: int) -> Mask:
