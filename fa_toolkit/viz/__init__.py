@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 _NAMES = {
     "memory_growth": "figures.growth",
     "memory_ladder": "figures.ladder",
+    "peak_memory": "figures.rates",
     "pointer_grid": "figures.pointers",
+    "rate_lines": "figures.rates",
     "roofline_figure": "figures.roofline",
     "score_tiles": "figures.tiles",
     "softmax_bars": "figures.softmax",
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from .figures.growth import memory_growth
     from .figures.ladder import memory_ladder
     from .figures.pointers import pointer_grid
+    from .figures.rates import peak_memory, rate_lines
     from .figures.roofline import roofline_figure
     from .figures.softmax import softmax_bars
     from .figures.tiles import score_tiles

@@ -44,8 +44,27 @@ function icon(name) {
  */
 function keepsKey(target, key) {
   if (!(target instanceof HTMLElement)) return false;
-  if (target.matches('input[type="text"], textarea, select')) return true;
-  return target.matches("button") && (key === " " || key === "Enter");
+  if (target.matches('input[type="text"], textarea, select, input[type="range"]:not(.fa-range)')) return true;
+  return target.matches('button, input[type="checkbox"], [role="checkbox"]') && (key === " " || key === "Enter");
+}
+
+const SPEEDS = [0.5, 1, 2, 4];
+
+/**
+ * Milliseconds between two steps while playing: calm for a few, quick for thousands.
+ * @param {number} last
+ * @param {number} speed
+ */
+export function interval(last, speed) {
+  return Math.max(40, Math.min(1600, 120000 / Math.max(1, last))) / speed;
+}
+
+/** Small ticks along the scrubber. @param {HTMLElement} box @param {number[]} marks @param {number} last */
+function drawMarks(box, marks, last) {
+  const places = marks.length <= 80 && last > 0 ? marks : [];
+  box.replaceChildren(
+    ...places.map((step) => html("i", { style: `left: calc(8px + (100% - 16px) * ${step / last})` })),
+  );
 }
 
 /**
@@ -54,8 +73,8 @@ function keepsKey(target, key) {
  * @param {{
  *   last: () => number, step: () => number, labels: () => Record<string, string>,
  *   go: (step: number) => void, next: () => boolean, typing: (key: string) => void,
- *   interval?: number,
- * }} host  `next` moves on by one and says whether play may go on
+ *   speak?: () => void,
+ * }} host  `next` moves on by one and says whether play may go on; `speak` changes the language
  */
 export function player(el, host) {
   const title = html("b");
@@ -78,11 +97,20 @@ export function player(el, host) {
     next: button("next", () => void host.next()),
   };
   const hint = html("span", { class: "fa-hint" });
-  const controls = html("div", { class: "fa-controls" }, ...Object.values(buttons), range, hint);
+  const ticks = html("span", { class: "fa-marks", "aria-hidden": "true" });
+  const rail = html("span", { class: "fa-rail" }, ticks, range);
+  const pace = /** @type {HTMLSelectElement} */ (html("select", { class: "fa-select fa-pace" }));
+  for (const speed of SPEEDS) pace.append(html("option", { value: String(speed) }, `${speed}×`));
+  pace.value = "1";
+  const language = html("button", { type: "button", class: "fa-link fa-speak" });
+  language.addEventListener("click", () => host.speak?.());
+  const controls = html(
+    "div", { class: "fa-controls" }, ...Object.values(buttons), rail, ...(host.speak ? [pace] : []), hint,
+  );
   const root = html(
     "div",
     { class: "fa-viz fa-player", tabindex: "0", role: "group" },
-    html("div", { class: "fa-head" }, title, count),
+    html("div", { class: "fa-head" }, title, count, ...(host.speak ? [language] : [])),
     caption,
     body,
     controls,
@@ -97,14 +125,22 @@ export function player(el, host) {
     clock = null;
     face();
   };
+  const start = () => {
+    clock = setInterval(() => {
+      if (!root.isConnected || !host.next()) stop();
+    }, interval(host.last(), Number(pace.value)));
+  };
   const toggle = () => {
     if (clock !== null) return stop();
     if (host.step() >= host.last()) host.go(0);
-    clock = setInterval(() => {
-      if (!root.isConnected || !host.next()) stop();
-    }, host.interval ?? 1600);
+    start();
     face();
   };
+  pace.addEventListener("change", () => {
+    if (clock === null) return;
+    clearInterval(clock);
+    start();
+  });
   const face = () => {
     const words = host.labels();
     buttons.play.replaceChildren(icon(clock === null ? "play" : "pause"));
@@ -136,12 +172,20 @@ export function player(el, host) {
     root,
     body,
     after,
+    caption,
+    controls,
     stop,
-    /** @param {string} sentence */
-    show(sentence) {
+    /** @param {string} sentence @param {{ marks?: number[], note?: string }} [more] */
+    show(sentence, more = {}) {
       const words = host.labels();
       const [step, last] = [host.step(), host.last()];
-      const place = fill(words.step, { n: step + 1, total: last + 1 });
+      const place = fill(words.step, { n: step + 1, total: last + 1 }) + (more.note ?? "");
+      if (more.marks) drawMarks(ticks, more.marks, last);
+      if (host.speak) {
+        language.textContent = words.language;
+        pace.setAttribute("aria-label", words.speed);
+        pace.title = words.speed;
+      }
       const [space, arrows, ends] = words.keys.split("|");
       title.textContent = words.title;
       count.textContent = place;

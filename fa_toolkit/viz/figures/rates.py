@@ -1,0 +1,209 @@
+"""Measured rates and measured peak memory against N, one line for each implementation.
+
+Draws rows of `fa_toolkit.measured`, recorded or fresh. What is ours is drawn strong, others in grey
+with a mark of their own; names stand at the line ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ...errors import ArgumentError
+from ...language import Text, say
+from ...measured import Memory, Speed, label
+from ...measured.providers import OURS
+from ..numbers import amount, plain
+from ..palette import Theme, colour
+from .canvas import axes, headline, sheet, source
+
+_PASS = {
+    "forward": Text("Forward", "前向"),
+    "backward": Text("Backward", "反向"),
+    "decode": Text("Decode", "解码"),
+    "training": Text("Forward + backward", "前向 + 反向"),
+}
+_MASK = {True: Text("causal", "因果掩码"), False: Text("no mask", "无掩码")}
+_TITLE = Text("{pass_}, D = {d}, {mask}, {dtype}", "{pass_}，D = {d}，{mask}，{dtype}")
+_FASTEST = Text(
+    "At N = {n}, {who} is the fastest: {rate} {unit}.", "N = {n} 时 {who} 最快：{rate} {unit}。"
+)
+_MEMORY = Text("{pass_}: peak memory above the inputs", "{pass_}：输入之外的峰值内存")
+_GROWTH = Text(
+    "From N = {a} to {b}, {least} takes {low} times the memory, {most} {high} times.",
+    "N 从 {a} 到 {b}：{least} 的内存变成 {low} 倍，{most} 变成 {high} 倍。",
+)
+_X = Text("sequence length N (log scale)", "序列长度 N（对数刻度）")
+_BYTES = Text("bytes (log scale)", "字节（对数刻度）")
+_CEILING = Text("matrix product: {rate}", "矩阵乘：{rate}")
+_UNPACED = Text(" Hollow marks: timed without pauses.", " 空心点：计时之间没有停顿。")
+_MARKS = "os^Dvp<X>Phd*"
+_TIGHT = 0.052  # least distance of two names, as a share of the height
+
+
+def rate_lines(
+    rows: Sequence[Speed],
+    *,
+    ceiling: float | None = None,
+    where: str = "",
+    theme: Theme = "auto",
+    lang: str | None = None,
+    figure: Figure | None = None,
+) -> Figure:
+    """TFLOP/s (GB/s for decode) against N of rows of one pass, width and mask.
+
+    Args:
+        ceiling: FLOP/s of a matrix product on the same device, drawn as a line.
+        where: the line under the figure: device, versions, day.
+
+    Raises:
+        ArgumentError: without rows that have a rate, or with rows of several kinds.
+    """
+    shown = [row for row in rows if row.rate is not None]
+    kinds = {(row.pass_, row.problem.head_dim, row.problem.causal) for row in shown}
+    if len(kinds) != 1:
+        expected = Text("rows of one pass, width and mask", "同一阶段、宽度和掩码的数据")
+        raise ArgumentError("rows", expected=expected, got=str(len(kinds)))
+    first, unit = shown[0], "GB/s" if shown[0].pass_ == "decode" else "TFLOP/s"
+    best = max(
+        (row for row in shown if row.problem.len_k == max(r.problem.len_k for r in shown)),
+        key=lambda row: row.rate or 0.0,
+    )
+    with sheet(9.6, 4.8, theme=theme, lang=lang, figure=figure) as page:
+        headline(page, _TITLE, _FASTEST, pass_=say(_PASS[first.pass_]), d=first.problem.head_dim,
+                 mask=say(_MASK[first.problem.causal]), dtype=first.problem.dtype,
+                 n=f"{best.problem.len_k:,}", who=label(best.provider), rate=plain(best.rate or 0),
+                 unit=unit)  # fmt: skip
+        ax = axes(page, 0.08, 0.76, top=0.9, bottom=0.95)
+        lines = _by_provider(shown, lambda row: row.rate)
+        top = max(max(ys.values()) for ys, _ in lines.values())
+        _frame(ax, sorted({row.problem.len_k for row in shown}), unit)
+        if ceiling is not None and unit == "TFLOP/s":
+            top = max(top, ceiling / 1e12)
+            ax.axhline(ceiling / 1e12, color=colour("soft", theme), lw=1, ls=(0, (4, 3)))
+            ax.annotate(say(_CEILING, rate=f"{plain(ceiling / 1e12)} TFLOP/s"), (0, ceiling / 1e12),
+                        (4, 4), xycoords=("axes fraction", "data"), textcoords="offset points",
+                        color=colour("soft", theme), fontsize=10)  # fmt: skip
+        ax.set_ylim(0, top * 1.12)
+        _draw(ax, lines, theme)
+        hollow = say(_UNPACED) if any(row.regime == "unpaced" for row in shown) else ""
+        source(page, f"{where}.{hollow}" if where else hollow)  # type: ignore[arg-type]
+    return page
+
+
+def peak_memory(
+    rows: Sequence[Memory],
+    *,
+    where: str = "",
+    theme: Theme = "auto",
+    lang: str | None = None,
+    figure: Figure | None = None,
+) -> Figure:
+    """Peak memory above the inputs against N, both axes logarithmic, of rows of one pass.
+
+    Raises:
+        ArgumentError: without rows that have a number, or with both passes.
+    """
+    shown = [row for row in rows if row.mib]
+    if len({row.pass_ for row in shown}) != 1:
+        expected = Text("rows of one pass", "同一阶段的数据")
+        raise ArgumentError("rows", expected=expected, got=str(len(shown)))
+    lines = _by_provider(shown, lambda row: row.mib * 2**20)
+    growth = {name: _growth(ys) for name, (ys, _) in lines.items() if len(ys) > 1}
+    ns = sorted({row.problem.len_k for row in shown})
+    with sheet(9.6, 4.8, theme=theme, lang=lang, figure=figure) as page:
+        least, most = min(growth, key=lambda n: growth[n]), max(growth, key=lambda n: growth[n])
+        at = sorted(lines[most][0])
+        headline(page, _MEMORY, _GROWTH, pass_=say(_PASS[shown[0].pass_]), a=f"{at[0]:,}",
+                 b=f"{at[-1]:,}", least=label(least), most=label(most),
+                 low=plain(_growth({n: y for n, y in lines[least][0].items() if n in at})),
+                 high=plain(growth[most]))  # fmt: skip
+        ax = axes(page, 0.1, 0.76, top=0.9, bottom=0.95)
+        ax.set_yscale("log")
+        _frame(ax, ns, say(_BYTES))
+        ax.yaxis.set_major_formatter(lambda value, _: amount(value))
+        _draw(ax, lines, theme)
+        source(page, where)  # type: ignore[arg-type]
+    return page
+
+
+def _growth(values: dict[int, float]) -> float:
+    ends = sorted(values)
+    return values[ends[-1]] / values[ends[0]]
+
+
+def _by_provider(
+    rows: Sequence[Any], value: Callable[[Any], Any]
+) -> dict[str, tuple[dict[int, float], bool]]:
+    """{provider: ({N: value}, whether it was timed without pauses)}, fastest last point first."""
+    found: dict[str, tuple[dict[int, float], bool]] = {}
+    for row in rows:
+        points, _ = found.setdefault(row.provider, ({}, getattr(row, "regime", "") == "unpaced"))
+        points[row.problem.len_k] = float(value(row))
+    return dict(sorted(found.items(), key=lambda item: -item[1][0][max(item[1][0])]))
+
+
+def _frame(ax: Axes, ns: list[int], unit: str) -> None:
+    ax.set_xscale("log")
+    ax.grid(axis="y")
+    ax.minorticks_off()
+    ax.tick_params(length=0)
+    ax.set_xticks(ns, [f"{n:,}" for n in ns])
+    ax.set_xlabel(say(_X))
+    ax.set_ylabel(unit)
+
+
+def _draw(ax: Axes, lines: dict[str, tuple[dict[int, float], bool]], theme: Theme) -> None:
+    """Lines, marks, and the names at their ends, pushed apart where they would touch."""
+    for at, (name, (points, hollow)) in enumerate(lines.items()):
+        strong = name in OURS
+        ink = colour("text" if strong else "soft", theme)
+        ax.plot(list(points), list(points.values()), color=ink, lw=2.6 if strong else 1.2,
+                marker=_MARKS[at % len(_MARKS)], ms=7 if strong else 5, mec=ink,
+                mfc=colour("page", theme) if hollow else ink, zorder=4 if strong else 3)  # fmt: skip
+    ends = {name: (max(points), points[max(points)]) for name, (points, _) in lines.items()}
+    heights = {
+        name: float(ax.transAxes.inverted().transform(ax.transData.transform(end))[1])
+        for name, end in ends.items()
+    }
+    for at, (name, height) in enumerate(apart(heights).items()):
+        strong = name in OURS
+        ink = colour("text" if strong else "soft", theme)
+        x = float(ax.transAxes.inverted().transform(ax.transData.transform(ends[name]))[0])
+        ax.plot([1.025], [height], marker=_MARKS[at % len(_MARKS)], ms=5, color=ink, clip_on=False,
+                mfc=colour("page", theme) if lines[name][1] else ink, transform=ax.transAxes)  # fmt: skip
+        thread = {"arrowstyle": "-", "color": colour("line", theme), "lw": 0.8, "shrinkB": 4}
+        ax.annotate(f"{label(name)}  {_number(ends[name][1], ax)}", (x, heights[name]), (1.045, height),
+                    xycoords="axes fraction", textcoords="axes fraction", va="center", color=ink,
+                    fontsize=10, weight="bold" if strong else "normal", annotation_clip=False,
+                    arrowprops=thread)  # fmt: skip
+
+
+def _number(value: float, ax: Axes) -> str:
+    return amount(value) if ax.get_yscale() == "log" else plain(value)
+
+
+def apart(heights: dict[str, float], least: float = _TIGHT) -> dict[str, float]:
+    """Heights moved so that neighbours, highest first, stand at least `least` apart.
+
+    Example:
+        >>> apart({"a": 0.5, "b": 0.5}, least=0.1)
+        {'a': 0.55, 'b': 0.45}
+    """
+    names = sorted(heights, key=lambda name: -heights[name])
+    placed = [heights[name] for name in names]
+    for _ in range(200):
+        moved = False
+        for at in range(len(placed) - 1):
+            short = least - (placed[at] - placed[at + 1])
+            if short > 1e-9:
+                placed[at] += short / 2
+                placed[at + 1] -= short / 2
+                moved = True
+        if not moved:
+            break
+    ordered = dict(zip(names, placed, strict=True))
+    return {name: round(ordered[name], 6) for name in heights}
