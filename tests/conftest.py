@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import budgets
 import pytest
+import ratios
 import torch
 
+RECORD = os.environ.get("FA_RECORD", "")  # a JSON file for counts and the worst ratios
 MARKERS = {
     "gpu": "needs a CUDA device",
     "notebook": "runs whole notebooks",
@@ -23,6 +27,23 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, meaning in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
     torch.set_num_threads(1)
+    if RECORD:
+        if not hasattr(config, "workerinput"):  # the process that starts the others
+            Path(RECORD).unlink(missing_ok=True)
+        budgets.WATCHERS.append(ratios.Ratios())
+
+
+def pytest_sessionfinish() -> None:
+    for watcher in budgets.WATCHERS:
+        if isinstance(watcher, ratios.Ratios):
+            watcher.merge_into(Path(RECORD))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    if RECORD and Path(RECORD).exists():
+        terminalreporter.section(f"worst ratios, {RECORD}")
+        for line in ratios.summary(Path(RECORD)):
+            terminalreporter.write_line(line)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,23 +1,24 @@
-"""Float64 truth, test inputs, and how far from the truth a result may be. No attention of ours.
+"""Float64 truth with what its budgets are made of, test inputs, and the peer. No attention of ours.
 
-A tolerance is never typed: each element of an output gets its own budget, a small multiple of the
-rounding unit times the sum of the absolute terms that made it.
+How far from the truth a result may be is settled in `budgets`.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import torch
+from budgets import Truth
+from budgets import assert_no_worse_than_peer as assert_no_worse_than_peer
+from budgets import assert_within_budget as assert_within_budget
+from budgets import budget as budget
 from torch import Tensor
 
 from fa_toolkit.problem import AttentionProblem
 
 DTYPES = {name: getattr(torch, name) for name in ("float16", "bfloat16", "float32", "float64")}
 LAYOUTS = ("contiguous", "bnhd", "gaps", "padded", "expanded")
-MULTIPLE = 2.0  # the "small multiple" of every budget
 
 # lengths and widths one above, one below and far from any block size; B, Hq, Hkv, Nq, Nk, D, Dv
 SHAPES_THAT_HURT: tuple[AttentionProblem, ...] = tuple(
@@ -97,23 +98,13 @@ def make_grads(
 
 
 def visibility(problem: AttentionProblem) -> Tensor:
-    """[Nq, Nk] of bool, written out pair by pair."""
-    pairs = [[problem.sees(i, j) for j in range(problem.len_k)] for i in range(problem.len_q)]
-    return torch.tensor(pairs, dtype=torch.bool).reshape(problem.len_q, problem.len_k)
-
-
-@dataclass
-class Truth:
-    """Exact results by name and, for each, what its budget is made of."""
-
-    values: dict[str, Tensor]
-    terms: dict[str, Tensor]  # sum of absolute terms
-    through: dict[str, Tensor]  # what rounding every score to float32 can move
-    small: dict[str, Tensor]  # how many terms may fall below the smallest step of the dtype
-    dtype: torch.dtype
-
-    def __getitem__(self, name: str) -> Tensor:
-        return self.values[name]
+    """[Nq, Nk] of bool. Masks know j - i only, so each such distance is asked about once."""
+    nq, nk = problem.len_q, problem.len_k
+    if not nq or not nk:
+        return torch.zeros(nq, nk, dtype=torch.bool)
+    seen = [problem.sees(max(0, -n), max(0, n)) for n in range(1 - nq, nk)]
+    distance = torch.arange(nk)[None, :] - torch.arange(nq)[:, None]
+    return torch.tensor(seen)[distance + nq - 1]
 
 
 def _forward(
@@ -130,7 +121,7 @@ def _forward(
     s = (cap * torch.tanh(raw / cap) if cap else raw).masked_fill(~seen, float("-inf"))
     extra = None if sink is None else sink[None, :, None, None].expand(*s.shape[:3], 1)
     logits = s if extra is None else torch.cat((s, extra), dim=-1)
-    lse = torch.full(s.shape[:3], float("-inf"), dtype=s.dtype)
+    lse = s.new_full(s.shape[:3], float("-inf"))
     if logits.shape[-1]:
         alive = (logits > float("-inf")).any(-1)
         lse = torch.where(alive, torch.logsumexp(logits.masked_fill(~alive[..., None], 0), -1), lse)
@@ -152,29 +143,35 @@ def truth(
     dropout_p: float = 0.0,
     do: Tensor | None = None,
     dlse: Tensor | None = None,
+    device: str = "cpu",
 ) -> Truth:
     """Attention of the very inputs in float64; gradients by autograd where `do` or `dlse` comes.
 
     Values: o, lse, and dq, dk, dv (dsink with a sink). `keep`: what dropout keeps, [B, Hq, Nq, Nk].
+    `device` is where float64 is computed.
     """
+
+    def wide64(x: Tensor) -> Tensor:
+        return x.detach().to(device).double()
+
     (b, hq, nq, d), (hkv, nk, dv) = q.shape, v.shape[1:]
     dtype = q.dtype
     mask = AttentionProblem(b, hq, hkv, nq, nk, d, dv, "float32", causal, window)
-    seen = visibility(mask)
+    seen = visibility(mask).to(device)
     scale = 1 / math.sqrt(d) if scale is None else scale
     cap = softcap or 0.0
     group = hq // hkv if hkv else 1
-    leaves = [t.detach().cpu().double().requires_grad_() for t in (q, k, v)]
-    leaf_sink = None if sink is None else sink.detach().cpu().double().requires_grad_()
+    leaves = [wide64(t).requires_grad_() for t in (q, k, v)]
+    leaf_sink = None if sink is None else wide64(sink).requires_grad_()
     wide = [leaves[0], *(t.repeat_interleave(group, 1) for t in leaves[1:])]
-    factor = torch.ones((), dtype=torch.float64)
+    factor = torch.ones((), dtype=torch.float64, device=device)
     if keep is not None:
-        factor = keep.cpu().double() / (1 - dropout_p)
+        factor = wide64(keep) / (1 - dropout_p)
     f = _forward(*wide, leaf_sink, seen, scale, cap, factor)
     result = Truth({"o": f["o"].detach(), "lse": f["lse"].detach()}, {}, {}, {}, dtype)
     grads = do is not None or dlse is not None
-    do64 = torch.zeros_like(f["o"]) if do is None else do.detach().cpu().double()
-    dlse64 = torch.zeros_like(f["lse"]) if dlse is None else dlse.detach().cpu().double()
+    do64 = torch.zeros_like(f["o"]) if do is None else wide64(do)
+    dlse64 = torch.zeros_like(f["lse"]) if dlse is None else wide64(dlse)
     if grads:
         dead = f["lse"] == float("-inf")
         loss = (f["o"] * do64).sum() + (f["lse"].masked_fill(dead, 0) * dlse64).sum()
@@ -241,49 +238,11 @@ def _bounds(
         out.small["dsink"] = torch.zeros_like(out.terms["dsink"])
 
 
-def budget(exact: Truth, name: str, dtype: torch.dtype | None = None) -> Tensor:
-    """How far each element of output `name` may be from the truth, for inputs of `dtype`.
-
-    Rounding to `dtype` of every term, float32 rounding of the scores below it, and the smallest
-    step of `dtype` (for float32 its smallest normal number, since GPUs flush what is below to 0);
-    lse in float32 terms for every dtype.
-    """
-    dtype = dtype or exact.dtype
-    info = torch.finfo(dtype)
-    step = info.tiny if dtype == torch.float32 else info.tiny * info.eps
-    inner = torch.finfo(torch.float64 if dtype == torch.float64 else torch.float32).eps
-    rounding = info.eps * exact.terms[name] + inner * exact.through[name]
-    return MULTIPLE * (rounding + step * exact.small[name])
-
-
-def assert_within_budget(
-    name: str, got: Tensor, exact: Truth, dtype: torch.dtype | None = None, *, label: str = ""
-) -> None:
-    """Every element of `got` lies within its own budget of `exact[name]`; infinities in place."""
-    want = exact[name]
-    assert got.shape == want.shape, f"{name}: shape {tuple(got.shape)}, want {tuple(want.shape)}"
-    if not want.numel():
-        return
-    got = got.detach().cpu().double()
-    error = torch.where(got == want, 0.0, (got - want).abs())  # equal infinities are no error
-    allowed = budget(exact, name, dtype)
-    over = error / allowed.clamp_min(torch.finfo(torch.float64).tiny)
-    over = torch.where(torch.isfinite(got) == torch.isfinite(want), over, float("inf"))
-    over = torch.where(torch.isnan(over), float("inf"), over)
-    worst = int(over.argmax())
-    if float(over.flatten()[worst]) <= 1:
-        return
-    place = tuple(int(i) for i in torch.unravel_index(torch.tensor(worst), over.shape))
-    raise AssertionError(
-        f"{label + ' ' if label else ''}{name}{list(place)}: got {float(got[place]):.9g}, "
-        f"want {float(want[place]):.9g}, error {float(error[place]):.3g} = "
-        f"{float(over[place]):.3g} times its budget {float(allowed[place]):.3g}; "
-        f"{int((over > 1).sum())} of {over.numel()} elements are over"
-    )
-
-
 def plain_attention(q: Tensor, k: Tensor, v: Tensor, **keywords: Any) -> tuple[Tensor, Tensor]:
-    """(o, lse) as plain torch computes it in the dtype of the inputs: the peer to compare with."""
+    """(o, lse) as plain torch computes it in the dtype of the inputs: the peer to compare with.
+
+    Takes the keywords of `truth` that belong to the forward pass.
+    """
     exact_mask = AttentionProblem(
         *(q.shape[0], q.shape[1], k.shape[1], q.shape[2], k.shape[2], q.shape[3], v.shape[3]),
         causal=keywords.get("causal", False),
@@ -299,21 +258,6 @@ def plain_attention(q: Tensor, k: Tensor, v: Tensor, **keywords: Any) -> tuple[T
         s = torch.cat((s, sink.float()[None, :, None, None].expand(*s.shape[:3], 1)), -1)
     dead = (s == float("-inf")).all(-1, keepdim=True)
     p = torch.softmax(s, -1).masked_fill(dead, 0.0)[..., : k.shape[2]]
+    if (keep := keywords.get("keep")) is not None:
+        p = p * keep / (1 - keywords["dropout_p"])
     return p.to(v.dtype) @ v, torch.logsumexp(s, -1)
-
-
-def assert_no_worse_than_peer(name: str, got: Tensor, peer: Tensor, exact: Truth) -> None:
-    """The peers' rule: at most twice the error of plain torch in the same dtype, plus eps."""
-    want = exact[name]
-    live = torch.isfinite(want)
-    if not bool(live.any()):
-        return
-
-    def worst(x: Tensor) -> float:
-        return float(x.detach().cpu().double()[live].abs().max())
-
-    error, theirs = worst(got.cpu() - want), worst(peer.cpu() - want)
-    slack = torch.finfo(exact.dtype).eps * worst(want)
-    assert error <= 2 * theirs + slack, (
-        f"{name}: error {error:.3g}, plain torch {theirs:.3g}, eps {slack:.3g}"
-    )

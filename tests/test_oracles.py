@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import budgets
 import oracles
 import pytest
 import torch
+from hypothesis import given
 from oracles import assert_within_budget, make_grads, make_qkv, truth
+from problem_strategies import problems
 
 from fa_toolkit.problem import AttentionProblem
 
@@ -97,3 +100,24 @@ def test_poisoned_memory_is_nan(poisoned_empty: None) -> None:
     x = torch.zeros(2)
     for fresh in (torch.empty(2), torch.empty_like(x), x.new_empty(2)):
         assert bool(fresh.isnan().all())
+
+
+@given(problems(longest=9))
+def test_visibility_asks_the_problem_about_every_pair(problem: AttentionProblem) -> None:
+    p = problem
+    pairs = [[p.sees(i, j) for j in range(p.len_k)] for i in range(p.len_q)]
+    assert oracles.visibility(p).tolist() == pairs
+
+
+def test_watchers_hear_of_every_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[tuple[object, ...]] = []
+    monkeypatch.setattr(budgets, "WATCHERS", [lambda *what: heard.append(what)])
+    exact, o = exact_and_plain(torch.float16)
+    assert_within_budget("o", o, exact, label="here")
+    oracles.assert_no_worse_than_peer("o", o, o, exact)
+    with pytest.raises(AssertionError):
+        assert_within_budget("o", o + 1, exact)
+    kinds, names, dtypes, ratios, sizes, labels = zip(*heard, strict=True)
+    assert kinds == ("budget", "peer", "budget") and set(names) == {"o"}
+    assert set(dtypes) == {torch.float16} and set(sizes) == {o.numel()} and labels[0] == "here"
+    assert 0 < ratios[0] <= 1 and 0 < ratios[1] <= 0.5 and ratios[2] > 1

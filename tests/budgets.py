@@ -1,0 +1,97 @@
+"""How far from the float64 truth a result may be, element by element, and who watches the ratios.
+
+A tolerance is never typed: each element of an output gets its own budget, a small multiple of the
+rounding unit times the sum of the absolute terms that made it. The truth comes from `oracles`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+MULTIPLE = 2.0  # the "small multiple" of every budget
+
+#: told of every comparison: (kind, output, dtype, worst ratio to what is allowed, elements, label)
+Watcher = Callable[[str, str, torch.dtype, float, int, str], None]
+WATCHERS: list[Watcher] = []
+
+
+@dataclass
+class Truth:
+    """Exact results by name and, for each, what its budget is made of."""
+
+    values: dict[str, Tensor]
+    terms: dict[str, Tensor]  # sum of absolute terms
+    through: dict[str, Tensor]  # what rounding every score to float32 can move
+    small: dict[str, Tensor]  # how many terms may fall below the smallest step of the dtype
+    dtype: torch.dtype
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self.values[name]
+
+
+def budget(exact: Truth, name: str, dtype: torch.dtype | None = None) -> Tensor:
+    """How far each element of output `name` may be from the truth, for inputs of `dtype`.
+
+    Rounding to `dtype` of every term, float32 rounding of the scores below it, and the smallest
+    step of `dtype` (for float32 its smallest normal number, since GPUs flush what is below to 0);
+    lse in float32 terms for every dtype.
+    """
+    dtype = dtype or exact.dtype
+    info = torch.finfo(dtype)
+    step = info.tiny if dtype == torch.float32 else info.tiny * info.eps
+    inner = torch.finfo(torch.float64 if dtype == torch.float64 else torch.float32).eps
+    rounding = info.eps * exact.terms[name] + inner * exact.through[name]
+    return MULTIPLE * (rounding + step * exact.small[name])
+
+
+def assert_within_budget(
+    name: str, got: Tensor, exact: Truth, dtype: torch.dtype | None = None, *, label: str = ""
+) -> None:
+    """Every element of `got` lies within its own budget of `exact[name]`; infinities in place."""
+    want = exact[name]
+    assert got.shape == want.shape, f"{name}: shape {tuple(got.shape)}, want {tuple(want.shape)}"
+    if not want.numel():
+        return
+    got = got.detach().to(want.device).double()
+    error = torch.where(got == want, 0.0, (got - want).abs())  # equal infinities are no error
+    allowed = budget(exact, name, dtype)
+    over = error / allowed.clamp_min(torch.finfo(torch.float64).tiny)
+    over = torch.where(torch.isfinite(got) == torch.isfinite(want), over, float("inf"))
+    over = torch.where(torch.isnan(over), float("inf"), over)
+    worst = int(over.argmax())
+    ratio = float(over.flatten()[worst])
+    for watch in WATCHERS:
+        watch("budget", name, dtype or exact.dtype, ratio, over.numel(), label)
+    if ratio <= 1:
+        return
+    place = tuple(int(i) for i in torch.unravel_index(torch.tensor(worst), over.shape))
+    raise AssertionError(
+        f"{label + ' ' if label else ''}{name}{list(place)}: got {float(got[place]):.9g}, "
+        f"want {float(want[place]):.9g}, error {float(error[place]):.3g} = "
+        f"{ratio:.3g} times its budget {float(allowed[place]):.3g}; "
+        f"{int((over > 1).sum())} of {over.numel()} elements are over"
+    )
+
+
+def assert_no_worse_than_peer(
+    name: str, got: Tensor, peer: Tensor, exact: Truth, *, label: str = ""
+) -> None:
+    """The peers' rule: at most twice the error of plain torch in the same dtype, plus eps."""
+    want = exact[name]
+    live = torch.isfinite(want)
+    if not bool(live.any()):
+        return
+
+    def worst(x: Tensor) -> float:
+        return float(x.detach().to(want.device).double()[live].abs().max())
+
+    error, theirs = worst(got.to(want.device) - want), worst(peer.to(want.device) - want)
+    slack = torch.finfo(exact.dtype).eps * worst(want)
+    ratio = error / max(2 * theirs + slack, torch.finfo(torch.float64).tiny)
+    for watch in WATCHERS:
+        watch("peer", name, exact.dtype, ratio, want.numel(), label)
+    assert ratio <= 1, f"{name}: error {error:.3g}, plain torch {theirs:.3g}, eps {slack:.3g}"
