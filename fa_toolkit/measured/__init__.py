@@ -24,14 +24,26 @@ from .access import (
     speeds,
 )
 from .checks import problems_of
-from .files import dump, load
+from .files import case_name, dump, load
 from .provenance import Method, Provenance
 from .providers import PROVIDERS, label
-from .records import Accuracy, Ceiling, Feature, Host, Memory, Ratio, Run, Speed, counted_flops
+from .records import (
+    Accuracy,
+    Bill,
+    Ceiling,
+    Feature,
+    Host,
+    Memory,
+    Ratio,
+    Run,
+    Speed,
+    counted_flops,
+)
 
 __all__ = [
     "PROVIDERS",
     "Accuracy",
+    "Bill",
     "Ceiling",
     "Feature",
     "Host",
@@ -43,6 +55,7 @@ __all__ = [
     "Speed",
     "ablations",
     "bandwidths",
+    "case_name",
     "ceilings",
     "counted_flops",
     "dump",

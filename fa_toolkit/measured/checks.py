@@ -64,7 +64,8 @@ def _provenance(run: Run) -> Iterator[str]:
 
 
 def _rows(run: Run) -> Iterator[str]:
-    counts = (*run.speeds, *run.memories, *run.hosts, *run.ceilings, *run.features, *run.ratios)
+    counts = (*run.speeds, *run.memories, *run.hosts, *run.ceilings, *run.features, *run.ratios,
+              *run.bills)  # fmt: skip
     if not counts:
         yield say(_MISSING, field="rows")
     seen = set()
@@ -80,6 +81,9 @@ def _rows(run: Run) -> Iterator[str]:
     for h in run.hosts:
         if not 0 < h.microseconds < math.inf:
             yield say(_NUMBER, who=h.provider, name="microseconds", value=h.microseconds)
+    for b in run.bills:
+        if b.counted != b.modelled:
+            yield say(_NUMBER, who=b.algorithm, name="bytes", value=f"{b.counted} {b.modelled}")
     for c in run.ceilings:
         inside = (c.low or c.value) <= c.value <= (c.high or c.value)
         if not (0 < c.value < math.inf and inside):

@@ -12,7 +12,7 @@ from ..errors import ArgumentError
 from ..language import Text
 from ..problem import AttentionProblem
 from .provenance import Method, Provenance
-from .records import Accuracy, Ceiling, Feature, Host, Memory, Ratio, Run, Speed
+from .records import Accuracy, Bill, Ceiling, Feature, Host, Memory, Ratio, Run, Speed
 
 SCHEMA = "fa-measured/1"
 #: the lists of a run and what their rows are
@@ -24,6 +24,7 @@ ROWS: Mapping[str, type[Any]] = {
     "features": Feature,
     "ratios": Ratio,
     "accuracies": Accuracy,
+    "bills": Bill,
 }
 _TEXTS = {"what", "works", "providers", "title"}
 

@@ -113,6 +113,18 @@ class Host:
 
 
 @dataclass(frozen=True)
+class Bill:
+    """Bytes of one run of an algorithm: counted while it ran, and as `io_model` has them."""
+
+    algorithm: str
+    problem: AttentionProblem
+    tile: tuple[int, int]
+    counted: tuple[int, int]
+    modelled: tuple[int, int]
+    run: str = ""
+
+
+@dataclass(frozen=True)
 class Ceiling:
     """One limit of the device as measured: `value`, or a range from `low` to `high`."""
 
@@ -183,6 +195,7 @@ class Run:
     features: tuple[Feature, ...] = ()
     ratios: tuple[Ratio, ...] = ()
     accuracies: tuple[Accuracy, ...] = ()
+    bills: tuple[Bill, ...] = ()
     absent: Mapping[str, str] = field(default_factory=dict, hash=False)
     left_out: tuple[str, ...] = ()
     complete: bool = True
