@@ -17,6 +17,8 @@ from .language import Text
 Dtype = Literal["float16", "bfloat16", "float32", "float64"]
 ITEMSIZE: dict[str, int] = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 MAX_HEAD_DIM = 256
+#: Finished parts of a row that the merge of decoding holds at a time.
+MERGED_PARTS = 64
 
 
 def _whole(name: str, value: object, least: int, most: int | None = None) -> int:
@@ -235,6 +237,22 @@ def query_tiles(
     low, high = problem.visible_rows(start_n, stop_n)
     for start in range(low - low % tile.block_m, high, tile.block_m):
         yield start, min(start + tile.block_m, problem.len_q)
+
+
+def split_of(keys: tuple[int, int], block_n: int, splits: int, index: int) -> tuple[int, int]:
+    """The keys of split `index`, where programs share the range `keys` in whole tiles.
+
+    Tiles start at the first visible key, not on the grid. Late splits may be empty, (k, k).
+
+    Example:
+        >>> [split_of((5, 40), 16, 2, i) for i in range(2)]
+        [(5, 37), (37, 40)]
+    """
+    low, high = keys
+    tiles = -(-max(high - low, 0) // block_n)
+    span = -(-tiles // splits) * block_n
+    start = min(low + index * span, high)
+    return start, min(start + span, high)
 
 
 TileKind = Literal["full", "edge", "skipped"]

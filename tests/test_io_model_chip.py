@@ -107,9 +107,21 @@ def test_split_decode_pays_for_its_parts() -> None:
     step = AttentionProblem(1, 8, 2, 1, 4096, 64, 32)
     bill = io_model.decode_traffic(step, splits=4)
     parts = 4 * 8 * (32 + 1) * 4
-    assert bill.phases["merge"] == (parts, 8 * 32 * 2)
-    assert bill.phases["partial"][1] == parts
-    assert bill.phases["partial"][0] == io_model.kv_cache_bytes(step) + 4 * 8 * 64 * 2
+    assert bill.phases["merge"] == (parts, 8 * 32 * 2 + 8 * 4)
+    assert bill.phases["split"][1] == parts
+    assert bill.phases["split"][0] == io_model.kv_cache_bytes(step) + 4 * 8 * 64 * 2
+
+
+def test_lengths_and_row_tiles_of_decode() -> None:
+    step = AttentionProblem(3, 8, 2, 5, 100, 64, causal=True)
+    bill = io_model.decode_traffic(step, seq_lens=[100, 0, 30])
+    assert bill.by_tensor["K"] == (2 * 130 * 64 * 2, 0)
+    # 20 packed rows of 5 queries in tiles of 8: their last queries are 1, 3 and 4
+    tiled = io_model.decode_traffic(step, tile=TileShape(8, 16), seq_lens=[100, 0, 3])
+    assert tiled.by_tensor["K"] == (2 * (97 + 99 + 100 + 0 + 2 + 3) * 64 * 2, 0)
+    assert tiled.by_tensor["Q"] == bill.by_tensor["Q"]
+    with pytest.raises(ArgumentError, match="seq_lens: expected 3 numbers, got 1"):
+        io_model.decode_traffic(step, seq_lens=[100])
 
 
 @pytest.mark.parametrize("key", GPUS)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
 from ..errors import ArgumentError
-from ..problem import AttentionProblem
+from ..language import Text
+from ..problem import AttentionProblem, TileShape
 from .bill import Line, Traffic
 from .work import forward_flops
 
@@ -28,46 +33,76 @@ def kv_cache_bytes(problem: AttentionProblem, *, layers: int = 1) -> int:
     return layers * problem.batch * problem.heads_kv * problem.len_k * width * problem.itemsize
 
 
-def decode_traffic(problem: AttentionProblem, *, splits: int = 1) -> Traffic:
+def decode_traffic(
+    problem: AttentionProblem,
+    *,
+    splits: int = 1,
+    tile: TileShape | None = None,
+    seq_lens: Sequence[int] | None = None,
+) -> Traffic:
     """HBM bytes of one decoding step: each visible key and value is read once per kv head.
 
     The query heads of a group are packed into one tile, so they share the load. With `splits`, as
     many programs share one row's keys; each stores a float32 o and lse, and a second launch merges.
 
+        split  reads Q splits times, K and V once for every tile of packed rows;  writes the parts
+        merge  reads the parts;                                                   writes O, lse
+
+    Not counted: what only says where to look, a length for each program and a page id for each key.
+
     Args:
         problem: len_q new positions (1 as a rule) against len_k keys in the cache.
-        splits: parts of the key range that run side by side.
+        splits: parts of the key range that run side by side; 1 stores O and lse at once.
+        tile: its BLOCK_M packed rows share a load of keys; None: all rows of a key head do.
+        seq_lens: keys of each sequence; None: len_k for all.
 
     Example:
         >>> step = AttentionProblem(heads_q=32, heads_kv=8, len_q=1, len_k=8192, head_dim=128)
         >>> decode_traffic(step)
-        Traffic(reads=33562624, writes=8192)
+        Traffic(reads=33562624, writes=8320)
         >>> decode_traffic(step, splits=8).phases["merge"]
-        (132096, 8192)
+        (132096, 8320)
     """
     if splits < 1:
         raise ArgumentError("splits", expected=">= 1", got=repr(splits))
-    low, high = problem.visible_keys(0, problem.len_q)
+    if seq_lens is None:
+        seq_lens = [problem.len_k] * problem.batch
+    if len(seq_lens) != problem.batch:
+        raise ArgumentError(
+            "seq_lens",
+            expected=Text(f"{problem.batch} numbers", f"{problem.batch} 个数"),
+            got=str(len(seq_lens)),
+        )
     size = problem.itemsize
-    kv = problem.batch * problem.heads_kv * (high - low) * size
     rows = problem.batch * problem.heads_q * problem.len_q
-    phase = "decode" if splits == 1 else "partial"
+    keys = sum(
+        count * _keys_loaded(problem, length, tile) for length, count in Counter(seq_lens).items()
+    )
+    output = [("O", problem.head_dim_v * size), ("lse", _FLOAT32)]
+    parts = [("O_parts", problem.head_dim_v * _FLOAT32), ("lse_parts", _FLOAT32)]
     lines = [
-        Line(phase, "read", "Q", splits * rows * problem.head_dim * size),
-        Line(phase, "read", "K", kv * problem.head_dim),
-        Line(phase, "read", "V", kv * problem.head_dim_v),
+        Line("split", "read", "Q", splits * rows * problem.head_dim * size),
+        Line("split", "read", "K", keys * problem.head_dim * size),
+        Line("split", "read", "V", keys * problem.head_dim_v * size),
     ]
     if splits > 1:
-        parts = splits * rows * _FLOAT32
-        lines += [
-            Line("partial", "write", "O_parts", parts * problem.head_dim_v),
-            Line("partial", "write", "lse_parts", parts),
-            Line("merge", "read", "O_parts", parts * problem.head_dim_v),
-            Line("merge", "read", "lse_parts", parts),
-        ]
-    last = "decode" if splits == 1 else "merge"
-    lines.append(Line(last, "write", "O", rows * problem.head_dim_v * size))
+        lines += [Line("split", "write", name, splits * rows * width) for name, width in parts]
+        lines += [Line("merge", "read", name, splits * rows * width) for name, width in parts]
+    last = "split" if splits == 1 else "merge"
+    lines += [Line(last, "write", name, rows * width) for name, width in output]
     return Traffic.of(lines)
+
+
+def _keys_loaded(problem: AttentionProblem, length: int, tile: TileShape | None) -> int:
+    """Keys that all key heads of one sequence of `length` ask for."""
+    own, group = replace(problem, len_k=length), problem.group
+    rows = group * own.len_q
+    height = tile.block_m if tile is not None else max(rows, 1)
+    seen = (
+        own.visible_keys(start // group, (min(start + height, rows) - 1) // group + 1)
+        for start in range(0, rows, height)
+    )
+    return problem.heads_kv * sum(high - low for low, high in seen)
 
 
 def decode_intensity(problem: AttentionProblem) -> float:

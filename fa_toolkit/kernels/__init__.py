@@ -25,20 +25,15 @@ if TYPE_CHECKING:
     from .launching import device, launch
     from .matmul import matmul, matmul_kernel
     from .merge_parts import merge_parts, merge_parts_kernel
-    from .recording import (
-        Access,
-        KernelTrace,
-        Recording,
-        record,
-        trace_flash_backward,
-        trace_flash_forward,
-    )
+    from .recording import Access, Recording, record
     from .row_softmax import online_row_softmax_kernel, row_softmax, row_softmax_kernel
+    from .tracing import KernelTrace, trace_flash_backward, trace_flash_forward
+    from .tracing_decode import trace_flash_decode
     from .vector_add import vector_add, vector_add_kernel
 
 _HOMES = {
     "Access": "recording",
-    "KernelTrace": "recording",
+    "KernelTrace": "tracing",
     "Recording": "recording",
     "delta_kernel": "backward_delta",
     "device": "launching",
@@ -61,8 +56,9 @@ _HOMES = {
     "record": "recording",
     "row_softmax": "row_softmax",
     "row_softmax_kernel": "row_softmax",
-    "trace_flash_backward": "recording",
-    "trace_flash_forward": "recording",
+    "trace_flash_backward": "tracing",
+    "trace_flash_decode": "tracing_decode",
+    "trace_flash_forward": "tracing",
     "vector_add": "vector_add",
     "vector_add_kernel": "vector_add",
 }
@@ -97,6 +93,7 @@ __all__ = [
     "row_softmax",
     "row_softmax_kernel",
     "trace_flash_backward",
+    "trace_flash_decode",
     "trace_flash_forward",
     "vector_add",
     "vector_add_kernel",

@@ -6,10 +6,9 @@ import torch
 import triton
 import triton.language as tl
 
+from ..problem import MERGED_PARTS
 from .launching import on_device_of
 from .tiles import LN_2, LOG2_E, tile_ptrs
-
-BLOCK_PARTS = 8  # parts a program holds at a time
 
 
 @triton.jit
@@ -82,6 +81,7 @@ def merge_parts(
         merge_parts_kernel[(lse.numel(),)](
             o_parts, lse_parts, o, lse,
             lse.numel(), parts,
-            HEAD_DIM_V=width, BLOCK_DV=triton.next_power_of_2(width), BLOCK_PARTS=BLOCK_PARTS,
-            num_warps=1 if width <= 64 else 2,
+            HEAD_DIM_V=width, BLOCK_DV=triton.next_power_of_2(width), 
+            BLOCK_PARTS=min(MERGED_PARTS, triton.next_power_of_2(parts)),
+            num_warps=4 if width <= 128 else 8,
         )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from .backward import flash_backward, trace_flash_backward
 from .call import Trace
-from .decode import flash_decode
+from .decode import flash_decode, trace_flash_decode
 from .forward import flash_forward, flash_forward_program, trace_flash_forward
 from .ledger import Ledger
 from .row_states import row_states
@@ -26,6 +26,7 @@ __all__ = [
     "row_states",
     "standard_forward",
     "trace_flash_backward",
+    "trace_flash_decode",
     "trace_flash_forward",
     "trace_standard_forward",
 ]

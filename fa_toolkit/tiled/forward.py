@@ -10,8 +10,9 @@ from torch import Tensor
 
 from ..problem import TileShape, key_tiles, row_tiles
 from .call import Call, Trace
-from .program import Launch, Load, Place, Program, Span, Store, Work, run
+from .program import Launch, Load, Place, Program, Span, Store, run
 from .state import SoftmaxState
+from .streaming import stream_keys
 from .trace import Step
 
 DEFAULT_TILE = TileShape()
@@ -115,21 +116,8 @@ def flash_forward_program(call: Call, rows: Span, place: Place) -> Program:
         dtype=call.dtype,
         device=call.device,
     )
-    for cols in key_tiles(call.problem, call.tile, *rows):
-        k = yield Load(Step.LOAD_KV, "K", cols)  # [..., N, D]
-        v = yield Load(Step.LOAD_KV, "V", cols)  # [..., N, Dv]
-
-        s = call.scores(q, k)  # [..., M, N]
-        yield Work(Step.SCORES, rows, cols, {"s": s})
-
-        hidden = call.hidden(rows, cols)
-        if hidden is not None:
-            s = s.masked_fill(hidden, float("-inf"))
-            yield Work(Step.MASK, rows, cols, {"s": s})
-
-        state, alpha, p = state.fold(s, v, call.dropout_factor(place, rows, cols))
-        m, l, acc = state  # noqa: E741  (the letter of the formula)
-        yield Work(Step.UPDATE, rows, cols, {"alpha": alpha, "p": p, "m": m, "l": l, "acc": acc})
+    tiles = key_tiles(call.problem, call.tile, *rows)
+    state = yield from stream_keys(call, place, rows, q, state, tiles)
     o, lse = state.finish()
     yield Store(Step.STORE, "O", rows, o)
     yield Store(Step.STORE, "lse", rows, lse)

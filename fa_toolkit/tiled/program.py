@@ -7,6 +7,7 @@ event behind. The program cannot tell which, so both runs are the same algorithm
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -20,6 +21,10 @@ from .trace import Box, Event, Step
 
 Span = tuple[int, int]
 ROW_STATISTICS = ("lse", "Delta", "dlse")  # one number a row
+PARTS = (
+    "O_parts",
+    "lse_parts",
+)  # float32; the last axis counts the parts, O_parts' [.., Dv, parts]
 STATISTIC_BYTES = 4  # counted as float32 whatever they are computed in
 PER_KEY_HEAD = ("K", "V", "dK", "dV")
 BATCHED_ELEMENTS = 1 << 18  # of one tile over all heads of a lot: stays in a core's cache
@@ -118,18 +123,50 @@ class Memory:
 _NOTHING = torch.empty(0)
 
 
+class Planned(NamedTuple):
+    """One program and where it belongs.
+
+    Args:
+        ids: of the program within its launch.
+    """
+
+    phase: str
+    ids: tuple[int, ...]
+    place: Place
+    program: Program
+
+
 def run(launches: Iterable[Launch], memory: Memory, tile: TileShape) -> None:
     """The fast way: every program covers many heads, and nobody watches."""
     for launch in launches:
         for place in _batched_places(memory.problem, tile, launch.per_key_head):
-            for span in launch.spans:
-                for _ in _drive(launch.body(span, place), memory, place):
-                    pass
+            programs = (Planned("", (), place, launch.body(s, place)) for s in launch.spans)
+            run_programs(programs, memory)
 
 
 def record(launches: Iterable[Launch], memory: Memory, *, keep_values: bool) -> Iterator[Event]:
     """The traced way: one program per head and span, its events in the order they happen."""
-    problem = memory.problem
+    return record_programs(_one_by_one(launches, memory.problem), memory, keep_values=keep_values)
+
+
+def run_programs(programs: Iterable[Planned], memory: Memory) -> None:
+    """Serve every program to its end."""
+    for planned in programs:
+        for _ in _drive(planned.program, memory, planned.place):
+            pass
+
+
+def record_programs(
+    programs: Iterable[Planned], memory: Memory, *, keep_values: bool
+) -> Iterator[Event]:
+    """The events of programs whose places are one head each, in the order they happen."""
+    for planned in programs:
+        for request, reply in _drive(planned.program, memory, planned.place):
+            yield _event(request, reply, memory, planned, keep_values)
+
+
+def _one_by_one(launches: Iterable[Launch], problem: AttentionProblem) -> Iterator[Planned]:
+    """A program for every head and span, in the order of their ids."""
     for launch in launches:
         group = 1 if launch.per_key_head else problem.group
         for batch in range(problem.batch):
@@ -138,9 +175,7 @@ def record(launches: Iterable[Launch], memory: Memory, *, keep_values: bool) -> 
                 place = Place(slice(b, b + 1), slice(h, h + 1), slice(g, g + 1))
                 for index, span in enumerate(launch.spans):
                     program = launch.body(span, place)
-                    for request, reply in _drive(program, memory, place):
-                        where = (launch.phase, (batch, head, index))
-                        yield _event(request, reply, memory, place, where, keep_values)
+                    yield Planned(launch.phase, (batch, head, index), place, program)
 
 
 def _drive(program: Program, memory: Memory, place: Place) -> Iterator[tuple[Request, Tensor]]:
@@ -176,11 +211,10 @@ def _event(
     request: Request,
     reply: Tensor,
     memory: Memory,
-    place: Place,
-    where: tuple[str, tuple[int, int, int]],
+    planned: Planned,
     keep: bool,
 ) -> Event:
-    phase, program = where
+    phase, program, place, _ = planned
     if isinstance(request, Work):
         kept = {name: _copy(x) for name, x in request.values.items()} if keep else {}
         head = (place.batch.start, place.head.start * memory.problem.group + place.member.start)
@@ -189,9 +223,10 @@ def _event(
         )
     name, x = request.tensor, memory.tensors[request.tensor]
     statistic = name in ROW_STATISTICS
+    inner = math.prod(x.shape[4:-1])  # elements of one cell of the box: 1, but for O_parts
     cols = request.cols or (0, 1 if statistic else x.shape[-1])
     box: Box = (request.span, cols)
-    elements = (box[0][1] - box[0][0]) * (box[1][1] - box[1][0])
+    elements = inner * (box[0][1] - box[0][0]) * (box[1][1] - box[1][0])
     member = place.member.start
     if isinstance(request, Load) and request.member is not None:
         member = request.member
@@ -206,7 +241,7 @@ def _event(
         name,
         box,
         head,
-        elements * (STATISTIC_BYTES if statistic else memory.problem.itemsize),
+        elements * (STATISTIC_BYTES if statistic or name in PARTS else memory.problem.itemsize),
         {name: _copy(reply if isinstance(request, Load) else request.tile)} if keep else {},
     )
 

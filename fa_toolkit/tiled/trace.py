@@ -106,12 +106,15 @@ class Event:
         phase: the kernel launch it belongs to, a key of `PHASES[algorithm]`.
         step: the step of that phase.
         kind: "load" and "store" cross the HBM boundary and carry bytes; "work" carries none.
-        program: which program did it, e.g. (batch, head, row tile).
+        program: which program did it, e.g. (batch, head, row tile); in decoding (batch, key head,
+            row tile, split) and (batch, key head, row).
         tensor: the tensor touched, "Q", "K", "V", "S", "P", "O", "lse", "dO", "Delta", "dQ" ...;
             "" for work.
         box: rows and columns of that tensor (within its batch and head); for work, the rows of Q
-            and of K whose scores are meant.
-        head: (batch, head) of the tensor touched (the key/value head for K and V).
+            and of K whose scores are meant. In decoding rows are packed, row r being head
+            r % group of query r // group; of O_parts and lse_parts it is rows and parts.
+        head: (batch, head) of the tensor touched (the key/value head for K and V, and for every
+            tensor in decoding).
         bytes: bytes requested from or sent to HBM (caches ignored).
         values: small copies of what was on chip ("s", "p", "m", "l", "acc", "alpha" ...) in
             natural units, if the trace was asked to keep them.

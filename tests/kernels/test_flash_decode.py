@@ -14,7 +14,6 @@ from oracles import assert_within_budget, truth
 from torch import Tensor
 
 import fa_toolkit.kernels as kernels
-from fa_toolkit import io_model
 from fa_toolkit.errors import ArgumentError, DtypeError
 from fa_toolkit.kernels.configuration import Device
 from fa_toolkit.kernels.decode_configuration import choose_splits, plan_decode
@@ -122,32 +121,6 @@ def test_step_labels_are_the_steps_of_the_trace() -> None:
     ):
         labels = re.findall(r"# step: (\w+)", inspect.getsource(kernel.fn))
         assert labels == [step.value for step in PHASES["decode"][phase]]
-
-
-@pytest.mark.skipif(kernels.mode() != "interpreter", reason="only the interpreter is recorded")
-@pytest.mark.parametrize("splits", [1, 3])
-@pytest.mark.parametrize("window", [None, (20, 0)])
-def test_bytes_equal_the_io_model(splits: int, window: tuple[int, int] | None) -> None:
-    """Each visible key is loaded once for its whole group of heads, whatever the splits."""
-    problem = AttentionProblem(2, 4, 2, 3, 70, 8, 12, "float16", True, window)
-    q = torch.randn(2, 3, 4, 8).half()
-    k, v = torch.randn(2, 2, 70, 8).half(), torch.randn(2, 2, 70, 12).half()
-    lens = torch.full((2,), 70, dtype=torch.int32)
-    recording = kernels.record(
-        kernels.flash_decode, q, k, v, seq_lens=lens, window=window, num_splits=splits, tile=SMALL
-    )
-    moved: dict[str, tuple[int, int]] = {}
-    for access in recording.accesses:
-        name = access.argument.removesuffix("_ptr")
-        if access.kernel == "flash_decode_kernel" and name in ("o", "lse") and splits > 1:
-            name += "_parts"
-        read, written = moved.get(name, (0, 0))
-        load = access.kind == "load"
-        moved[name] = read + access.bytes * load, written + access.bytes * (not load)
-    model = io_model.decode_traffic(problem, splits=splits).by_tensor
-    names = {"q": "Q", "k": "K", "v": "V", "o": "O", "o_parts": "O_parts", "lse_parts": "lse_parts"}
-    found = {names[name]: bill for name, bill in moved.items() if name in names}
-    assert found == dict(model)
 
 
 @pytest.mark.parametrize("side", [{"block_m": 48}, {"block_n": 24}])
