@@ -119,7 +119,7 @@ def check(
 
 
 def check_gradients(varlen: Varlen, case: Case, device: str = "cpu", **keywords: Any) -> None:
-    """Differentiate `varlen` on the case and hold every gradient to its budget."""
+    """Differentiate `varlen` on the case and hold outputs and gradients to their budgets."""
     q, k, v, sink = make(case, device)
     leaves = [x.requires_grad_() for x in (q, k, v, sink) if x is not None]
     cu_q, cu_k = offsets(case.lens_q, device), offsets(case.lens_k, device)
@@ -144,9 +144,11 @@ def check_gradients(varlen: Varlen, case: Case, device: str = "cpu", **keywords:
             *inputs, sink=None if sink is None else sink.detach(), do=one_do, dlse=one_dlse,
             **case.flags, **keep,
         )  # fmt: skip
-        for name, grad in zip(("dq", "dk", "dv"), mine, strict=True):
-            assert_within_budget(name, grad, exact, label=case.name)
+        outputs = (o[own].transpose(0, 1)[None], lse[None, :, own])
+        for name, got in zip(("dq", "dk", "dv", "o", "lse"), (*mine, *outputs), strict=True):
+            assert_within_budget(name, got.detach(), exact, label=case.name)
         sinks += [exact["dsink"]] if sink is not None else []
         start = own.stop
+    assert bool((o[start:] == 0).all() and (lse[:, start:] == -float("inf")).all())
     if sinks:
         torch.testing.assert_close(found[3].double().cpu(), sum(sinks), rtol=1e-5, atol=1e-5)

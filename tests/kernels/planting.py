@@ -22,6 +22,7 @@ FILES = (
     "backward_dq",
     "flash_forward",
     "flash_backward",
+    "flash_varlen",
 )
 BACKWARD = ("tiles", "backward_delta", "backward_dkdv", "backward_dq", "flash_backward")
 FOLDER = Path(kernels.__file__).parent

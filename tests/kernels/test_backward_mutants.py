@@ -143,7 +143,7 @@ MUTANTS: dict[str, tuple[str, str]] = {
         "tile_ptrs(dv_ptr, cols, offs_dv, stride_dkn, stride_dvd)",
     ),
     "grid over query heads": (
-        "problem.batch * problem.heads_kv * triton.cdiv",
+        "call.programs(problem.heads_kv,",
         "problem.batch * triton.cdiv",
     ),
     "group given as heads_q": (

@@ -43,6 +43,7 @@ MORE = (
     f"dkdv-sm90-bf16-{EVERYTHING}",
     "dkdv-sm89-fp16-D256",
     "dq-sm75-fp32-D256",
+    "sm90-bf16-D128-causal-packed",
 )
 REST_STANDARD = (
     "dkdv-sm80-fp16-D64-causal",
@@ -61,6 +62,10 @@ REST = (
     "dkdv-sm100-fp16-D128-causal",
     "dq-sm89-fp32-D256",
     "dq-sm90-bf16-D24:40-causal-N1",
+    "sm80-fp16-D64-causal-window-dropout-sink-packed",
+    "dkdv-sm90-bf16-D128-causal-packed",
+    "dq-sm90-bf16-D128-causal-packed",
+    "dkdv-sm75-fp16-D64-causal-packed",
 )
 BATCH = 4  # cases compiled in one process
 

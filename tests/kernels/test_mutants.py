@@ -107,8 +107,8 @@ MUTANTS: dict[str, Bug] = {
     ),
     "row tiles rounded down": Bug(
         "flash_forward",
-        "row_tiles = tl.cdiv(len_q, BLOCK_M)",
-        "row_tiles = tl.maximum(len_q // BLOCK_M, 1)",
+        "else tl.cdiv(len_q, BLOCK_M)",
+        "else tl.maximum(len_q // BLOCK_M, 1)",
     ),
     "head dimension not masked": Bug("flash_forward", "offs_d < HEAD_DIM,", "offs_d < BLOCK_D,"),
     "width of V not masked": Bug("flash_forward", "offs_dv < HEAD_DIM_V", "offs_dv < HEAD_DIM"),
@@ -125,11 +125,15 @@ MUTANTS: dict[str, Bug] = {
     "lse without the sum": Bug("flash_forward", "(m_i + tl.log2(l_safe)) * LN_2", "m_i * LN_2"),
     "lse with a natural logarithm": Bug("flash_forward", "tl.log2(l_safe)", "tl.log(l_safe)"),
     "o with the strides of q": Bug(
-        "flash_forward", "*v.stride(), *o.stride()", "*v.stride(), *q.stride()"
+        "flash_forward", "call.strides(q, k, v, o, lse)", "call.strides(q, k, v, q, lse)"
     ),
-    "grid without the last row tile": Bug("flash_forward", "* row_tiles,)", "* row_tiles - 1,)"),
+    "grid without the last row tile": Bug(
+        "call",
+        "return self.problem.batch * heads * -(-length // block)",
+        "return self.problem.batch * heads * -(-length // block) - 1",
+    ),
     "grid over key heads": Bug(
-        "flash_forward", "problem.batch * problem.heads_q *", "problem.batch * problem.heads_kv *"
+        "flash_forward", "call.programs(problem.heads_q,", "call.programs(problem.heads_kv,"
     ),
     "scale without log2 e": Bug("flash_forward", "else scale * LOG2_E", "else scale"),
     "scale left out": Bug(
@@ -166,9 +170,9 @@ MUTANTS: dict[str, Bug] = {
         "flash_forward", "tanh(s) * (softcap * LOG2_E)", "tanh(s) * softcap"
     ),
     "sink in natural units": Bug(
-        "flash_forward", "tl.load(sink_ptr + h) * LOG2_E", "tl.load(sink_ptr + h)"
+        "flash_forward", "tl.float32) + sink * LOG2_E", "tl.float32) + sink"
     ),
-    "sink of the first head": Bug("flash_forward", "tl.load(sink_ptr + h)", "tl.load(sink_ptr)"),
+    "sink of the first head": Bug("flash_forward", "tl.load(sink_ptr + h,", "tl.load(sink_ptr,"),
     "sink without its term": Bug(
         "flash_forward",
         'tl.where(m_i == -float("inf"), 0.0, 1.0)',
@@ -246,13 +250,13 @@ MUTANTS: dict[str, Bug] = {
     "zero treated as no scale": Bug("call", "if scale is None else", "if not scale else"),
     "lengths exchanged": Bug(
         "call",
-        "lengths = (p.len_q, p.len_k, left, right)",
-        "lengths = (p.len_k, p.len_q, left, right)",
+        "p.len_q, p.len_k, left, right)",
+        "p.len_k, p.len_q, left, right)",
     ),
     "window exchanged": Bug(
         "call",
-        "lengths = (p.len_q, p.len_k, left, right)",
-        "lengths = (p.len_q, p.len_k, right, left)",
+        "p.len_q, p.len_k, left, right)",
+        "p.len_q, p.len_k, right, left)",
     ),
     "kept entries divided by p": Bug(
         "call", "1 / (1 - self.dropout_p)", "1 / self.dropout_p if self.dropout_p else 1.0"
