@@ -140,7 +140,7 @@ def _check_nobody(got: dict[str, Tensor], end_q: int, end_k: int) -> None:
 
 @st.composite
 def packed_calls(
-    draw: st.DrawFn, *, sequences: int = 4, longest: int = 30, dropout: bool = True, **sizes: Any
+    draw: st.DrawFn, *, sequences: int = 4, longest: int = 30, **sizes: Any
 ) -> AnyPacked:
     """Any legal packed call: sequences of 0 or more tokens, and some tokens of nobody."""
     call = draw(calls(longest=longest, **sizes))
@@ -151,6 +151,5 @@ def packed_calls(
     problem = replace(
         call.problem, batch=1, len_q=sum(lens_q) + draw(spare), len_k=sum(lens_k) + draw(spare)
     )
-    plain = {} if dropout else {"dropout_p": 0.0}
-    call = replace(call, problem=problem, tile=None, **plain)  # type: ignore[arg-type]
+    call = replace(call, problem=problem, tile=None)
     return AnyPacked(call, lens_q, lens_k, draw(st.booleans()))

@@ -21,7 +21,6 @@ ALL = ("float16", "bfloat16", "float32", "float64")
 interpreted = pytest.mark.skipif(
     kernels.mode() != "interpreter", reason="runs kernels on the CPU; see test_gpu_any_call.py"
 )
-DROPOUT = False  # packed sequences refuse it for now
 
 
 @lane(examples(100))
@@ -31,7 +30,7 @@ def test_tiled(call: AnyCall) -> None:
 
 
 @lane(examples(60))
-@given(call=packed_calls(dtypes=ALL, dropout=DROPOUT))
+@given(call=packed_calls(dtypes=ALL))
 def test_tiled_packed(call: AnyPacked) -> None:
     any_packed.check(call, "tiled")
 
@@ -53,7 +52,7 @@ def test_triton(call: AnyCall) -> None:
 @interpreted
 @pytest.mark.slow
 @lane(examples(20))
-@given(call=packed_calls(dropout=DROPOUT, sequences=3, longest=20))
+@given(call=packed_calls(sequences=3, longest=20))
 def test_triton_packed(call: AnyPacked) -> None:
     any_packed.check(call, "triton")
 
