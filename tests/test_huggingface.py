@@ -131,7 +131,9 @@ def in_chunks(model: Any, side: str, cache: str) -> list[Tensor]:
     from transformers import DynamicCache, StaticCache
 
     static = cache == "static"
-    past = StaticCache(model.config, max_cache_len=20) if static else DynamicCache(config=model.config)
+    past = (
+        StaticCache(model.config, max_cache_len=20) if static else DynamicCache(config=model.config)
+    )
     mask, ids, done, logits = padding(side), tokens(), 0, []
     for size in (3, 6, 1, 2):
         seen = slice(done, done + size)

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[1]
 HEAVY = (
     "torch",
     "triton",
+    "transformers",
     "numpy",
     "matplotlib",
     "ipywidgets",

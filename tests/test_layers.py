@@ -60,6 +60,7 @@ GUARDED = {
     "triton": {"kernels"},
     "ipywidgets": {"viz", "quiz", "course"},
     "anywidget": {"viz", "quiz", "course"},
+    "transformers": {"huggingface"},
 }
 #: Single files that may all the same: solutions of exercises are kernels a learner writes, and
 #: this file hands them Triton after the kernels floor has set the mode.

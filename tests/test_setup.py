@@ -154,8 +154,9 @@ def test_each_system_gets_the_triton_it_can_have(system: str, names: set[str]) -
 
 def test_a_plain_install_brings_no_course() -> None:
     plain = {Requirement(line).name for line in PROJECT["dependencies"]}
-    assert not plain & {Requirement(line).name for line in EXTRAS["course"]}
-    assert set(EXTRAS) == {"course", "test", "dev"}
+    for extra in ("course", "huggingface"):
+        assert not plain & {Requirement(line).name for line in EXTRAS[extra]}
+    assert set(EXTRAS) == {"course", "huggingface", "test", "dev"}
     assert PROJECT["scripts"] == {"fa": "fa_toolkit.cli:main"}
 
 
@@ -178,7 +179,7 @@ PACKAGES = {
 def test_every_import_of_the_package_is_declared() -> None:
     declared = {
         canonicalize_name(Requirement(line).name)
-        for line in (*PROJECT["dependencies"], *EXTRAS["course"])
+        for line in (*PROJECT["dependencies"], *EXTRAS["course"], *EXTRAS["huggingface"])
     }
     for path in (ROOT / "fa_toolkit").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -63,8 +63,8 @@ def attention_forward(
     packing = _offsets(query, mask, kwargs) or mask.packing or _restarts(mask, kwargs)
     options: dict[str, Any] = {"causal": mask.causal, "window": mask.window, "scale": scaling}
     options |= {"softcap": softcap, "sink": s_aux}
-    trained = {"dropout_p": dropout if module.training else 0.0}
-    trained["deterministic"] = kwargs.get("deterministic")
+    trained: dict[str, Any] = {"dropout_p": dropout if module.training else 0.0}
+    trained |= {"deterministic": kwargs.get("deterministic")}
     if packing is not None:
         return _packed(query, key, value, packing, mask, options | trained), None
     keys = mask.keys
@@ -74,7 +74,7 @@ def attention_forward(
             return flash_decode(q, key, value, seq_lens=mask.lengths, **options), None
         keys = int(mask.lengths[0])
     key, value = key[:, :, :keys], value[:, :, :keys]
-    o = flash_attention(query, key, value, **options, **trained)
+    o: Tensor = flash_attention(query, key, value, **(options | trained))
     return o.transpose(1, 2).contiguous(), None
 
 
@@ -147,10 +147,9 @@ def _offsets(query: Tensor, mask: Mask, kwargs: dict[str, Any]) -> Packing | Non
     cu_q, cu_k = kwargs.get("cu_seq_lens_q"), kwargs.get("cu_seq_lens_k")
     if cu_q is None and cu_k is None:
         return None
-    clash = cu_q is None or cu_k is None
     # further rows would lie behind the empty end of the first one's cache
-    clash = clash or mask.padded or (len(query) > 1 and mask.keys != mask.len_k)
-    if clash:
+    behind = len(query) > 1 and mask.keys != mask.len_k
+    if cu_q is None or cu_k is None or mask.padded or behind:
         raise ArgumentError(
             "cu_seq_lens_q, cu_seq_lens_k",
             expected=Text(
@@ -159,11 +158,12 @@ def _offsets(query: Tensor, mask: Mask, kwargs: dict[str, Any]) -> Packing | Non
             ),
             got=Text("another combination", "其他组合"),
         )
-    longest = [kwargs.get("max_length_q"), kwargs.get("max_length_k")]
-    offsets = [cu_q.to(torch.int32), cu_k.to(torch.int32)]
-    for i, (value, cu) in enumerate(zip(longest, offsets, strict=True)):
-        longest[i] = int(cu.diff().max() if value is None else value)
-    return Packing(None, None, offsets[0], offsets[1], longest[0], longest[1])
+    cu_q, cu_k = cu_q.to(torch.int32), cu_k.to(torch.int32)
+    longest_q, longest_k = (
+        int(cu.diff().max() if longest is None else longest)
+        for cu, longest in ((cu_q, kwargs.get("max_length_q")), (cu_k, kwargs.get("max_length_k")))
+    )
+    return Packing(None, None, cu_q, cu_k, longest_q, longest_k)
 
 
 def _restarts(mask: Mask, kwargs: dict[str, Any]) -> Packing | None:
@@ -180,7 +180,8 @@ def _restarts(mask: Mask, kwargs: dict[str, Any]) -> Packing | None:
         return None
     if mask.seen.get("ids") is not ids:  # one look per forward pass, not per layer
         mask.seen.update(ids=ids, packing=cut(ids == ids.min()))
-    return mask.seen["packing"]
+    packing: Packing | None = mask.seen["packing"]
+    return packing
 
 
 def _packed(
@@ -197,7 +198,7 @@ def _packed(
     q = query.transpose(1, 2).flatten(0, 1)  # [B * Nq, Hq, D]
     if packing.tokens_k is not None:
         k, v = k[packing.tokens_k], v[packing.tokens_k]
-    o = flash_attention_varlen(
+    o: Tensor = flash_attention_varlen(
         q if packing.tokens_q is None else q[packing.tokens_q],
         k,
         v,

@@ -90,9 +90,10 @@ def mask_function(
     """
     if isinstance(attention_mask, Mask):  # prepared by `generate`, before the model's forward
         return attention_mask
-    return _build(
+    built: Mask = _build(
         batch_size, q_length, kv_length, q_offset, kv_offset, mask_function, attention_mask
     )
+    return built
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]  # reads values: one graph break a pass

@@ -33,7 +33,9 @@ class Packing:
     def to(self, device: Any) -> Packing:
         """The same on another device."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        moved = {name: x.to(device) for name, x in values.items() if isinstance(x, Tensor)}
+        moved: dict[str, Any] = {
+            name: x.to(device) for name, x in values.items() if isinstance(x, Tensor)
+        }
         return replace(self, **moved)
 
 
