@@ -39,6 +39,7 @@ _NAMES = {
     "flash_attention_varlen": "varlen",
     "flash_decode": "decoding",
     "merge_partials": "attention",
+    "explain": "explanation",
     "sdpa": "scaled_dot_product",
     "AttentionProblem": "problem",
     "TileShape": "problem",
@@ -49,6 +50,7 @@ __all__ = sorted([*_SUBMODULES, *_NAMES])
 if TYPE_CHECKING:
     from .attention import flash_attention, merge_partials
     from .decoding import flash_decode
+    from .explanation import explain
     from .problem import AttentionProblem, TileShape
     from .scaled_dot_product import sdpa
     from .varlen import flash_attention_varlen
