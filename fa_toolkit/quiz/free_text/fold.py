@@ -1,0 +1,137 @@
+"""One spelling for what people type: width, case, superscripts, LaTeX, minus signs, dashes.
+
+Every folded character remembers where in the answer it came from, so that a verdict can quote.
+Knows nothing of questions.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import NamedTuple
+
+from .typos import CHINESE_SLIPS, TRADITIONAL, corrected
+
+_SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ⁿ", "0123456789-+n", strict=True))
+_CHARACTERS = {
+    **dict.fromkeys("−–‒﹣－", "-"), **dict.fromkeys("—―", " — "), **dict.fromkeys("’‘`´", "'"),
+    **dict.fromkeys("“”„«»「」『』", '"'), **dict.fromkeys("×✕╳", "x"), **dict.fromkeys("·∙⋅", "*"),
+    **dict.fromkeys("Σ∑σ", " sum "), **dict.fromkeys("≈≃∼", "~"), **dict.fromkeys("⇒➜➔➡⟶", "→"),
+    **dict.fromkeys("•●◦▪■", "\n"), "ℓ": "l", "←": "<-", "α": "alpha", "∝": " proportional to ",
+    "\t": " ", "\r": "\n", "\u2028": "\n", "\u2029": "\n", "\x0b": "\n", "\x0c": "\n",
+    "！": "!", "？": "?", "；": ";", "：": ":", "，": ",", "（": "(", "）": ")", "～": "~",
+}  # fmt: skip
+
+_Replacement = str | Callable[[re.Match[str]], str]
+
+
+class Folded(NamedTuple):
+    """Folded text; `at[i]` is where character i began in the answer, `at[-1]` its length."""
+
+    text: str
+    at: list[int]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The piece of the answer that a piece of the folded text stands for."""
+        return self.at[start], self.at[max(start, end - 1)] + 1 if end > start else self.at[start]
+
+
+#: (pattern, replacement), in order; each pattern is bounded, so that a pass is linear.
+_PASSES: tuple[tuple[re.Pattern[str], _Replacement], ...] = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (r"\$|\\(?:left|right|,|;|!|\(|\)|\[|\])", " "),
+        (r"\\(?:mathrm|mathbf|mathcal|mathbb|mathit|text|operatorname|tilde|hat|bar|boldsymbol)", ""),
+        (r"\\d?frac\{([^{}]{1,40})\}\{([^{}]{1,40})\}", r"(\1)/(\2)"),
+        (r"\\sum(?:_\{[^{}]{0,20}\}|_\w)?", " sum "),
+        (r"\\(?:times)", "x"),
+        (r"\\(?:cdot|odot)", "*"),
+        (r"\\(?:leftarrow|gets)", "<-"),
+        (r"\\(?:to|rightarrow|longrightarrow|implies)(?![a-z])", "→"),
+        (r"\\ell", "l"),
+        (r"\\([a-z]{2,10})", r" \1"),
+        (r"_\{([^{}]{0,24})\}", r"_\1"),
+        (r"\{", "("),
+        (r"\}", ")"),
+        (r"(?<![a-z])e ?(?:\^|\*\*) ?\(", "exp("),
+        (r"(?<![a-z])e ?(?:\^|\*\*) ?(-?[0-9a-z_']{1,12}(?: ?- ?(?:m|max)[0-9a-z_']{0,8})?)", r"exp(\1)"),
+        (r"(?<![a-z])math\.exp|(?<![a-z])(?:torch|np|tl)\.(?=exp|max|sum|dot)", lambda m: m[0][-3:] if m[0].startswith("math") else ""),
+        (r"\*\*", "^"),
+        (r"(?<=o)\( ?([nltsm]) ?([23]|\^ ?[23])", r"(\1^\2"),
+        (r"\^\^", "^"),
+        (r"(?<![a-z])(?:sequence|seq(?:_|uence)?)[ _-]?len(?:gth)?s?(?![a-z])", "seqlen"),
+        (r"(?<![a-z])queries ?, ?keys,? ?(?:and|&) ?(?:the )?values(?![a-z])", "qkv"),
+        (r"(?<![a-z])q(?:uer(?:y|ies))? ?[,/、&+和与及] ?k(?:eys?)? ?(?:,? ?and|[,/、&+和与及])? ?v(?:alues?)?(?![a-z])", "qkv"),
+        (r"(?<![a-z0-9])([qkspvmlo]) ?[,、/&] ?([qkspvmlo])(?![a-z0-9])", r"\1 and \2"),
+    )
+)  # fmt: skip
+
+
+def fold(answer: str) -> Folded:
+    """The folded form of an answer."""
+    out: list[str] = []
+    at: list[int] = []
+    raised = False
+    for place, char in enumerate(answer):
+        if char in _SUPERSCRIPTS:
+            piece = _SUPERSCRIPTS[char] if raised else "^" + _SUPERSCRIPTS[char]
+            raised = True
+        else:
+            raised = False
+            piece = _character(char)
+        out.append(piece)
+        at.extend([place] * len(piece))
+    folded = Folded("".join(out), [*at, len(answer)])
+    for slip, right in CHINESE_SLIPS.items():
+        if slip in folded.text:
+            folded = _replace(folded, re.compile(slip), right)
+    for pattern, replacement in _PASSES:
+        folded = _replace(folded, pattern, replacement)
+    return _replace(folded, _WORD, lambda m: corrected(m[0]))
+
+
+_WORD = re.compile(r"(?<![a-z'])[a-z]{3,24}(?![a-z'])")
+
+
+def _character(char: str) -> str:
+    if char < "\x7f":
+        return char.lower() if char >= " " or char == "\n" else _CHARACTERS.get(char, " ")
+    if char in _CHARACTERS:
+        return _CHARACTERS[char]
+    if "\u4e00" <= char <= "\u9fff":
+        return TRADITIONAL.get(char, char)
+    if unicodedata.category(char) in ("Cf", "Cc", "Cs", "Co", "Mn"):
+        return ""
+    plain = unicodedata.normalize("NFKC", char).lower()
+    return "".join(_CHARACTERS.get(c, c) for c in plain)
+
+
+def _replace(folded: Folded, pattern: re.Pattern[str], replacement: _Replacement) -> Folded:
+    text, at = folded
+    pieces: list[str] = []
+    places: list[int] = []
+    last = 0
+    for match in pattern.finditer(text):
+        new = match.expand(replacement) if isinstance(replacement, str) else replacement(match)
+        if new == match[0]:
+            continue
+        start, end = match.span()
+        pieces += (text[last:start], new)
+        places += at[last:start]
+        places += _spread(at[start:end], len(new))
+        last = end
+    if not pieces:
+        return folded
+    pieces.append(text[last:])
+    places += at[last:]
+    return Folded("".join(pieces), places)
+
+
+def _spread(old: list[int], length: int) -> list[int]:
+    """Places of `length` new characters over the old ones, first to first and last to last."""
+    if not old or length == 0:
+        return []
+    if length == 1:
+        return [old[0]]
+    return [old[round(i * (len(old) - 1) / (length - 1))] for i in range(length)]

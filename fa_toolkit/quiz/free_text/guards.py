@@ -1,0 +1,145 @@
+"""What must earn nothing: lists of words, copies of the question, orders to the grader, filling.
+
+Every guard only takes clauses away; none gives credit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from .clauses import GRADER, Clause
+
+_VERB = re.compile(
+    r"\b(?:is|are|was|were|be|been|being|has|have|had|do|does|did|can|can't|cannot|could|will|would|should|must|may|might|"
+    r"the|it|its|they|them|you|we|i|he|this|that|these|which|who|there|"
+    r"to|of|in|on|at|by|for|with|from|into|onto|than|as|so|if|when|because|since|but|while|per|up|out|away|back|no|not|never|"
+    r"get|gets|got|go|goes|come|comes|keep|keeps|kept|make|makes|take|takes|use|uses|need|needs|read|reads|write|writes|load|loads|store|stores|stored|"
+    r"compute|computes|computed|split|splits|cut|cuts|fits?|save|saves|saved|hold|holds|stay|stays|stays?|becomes?|remains?|grows?|drops?|fall|falls|"
+    r"multiply|multiplied|scale|scaled|add|adds|divide|reduce[sd]?|avoid\w*|merge[sd]?|fuse[sd]?|carry|carries|done|only|just|even|all|every|each|more|less|fewer|still|"
+    r"works?|working|runs?|change[sd]?|updates?|want|wanna|moves?|hit|hits|touch|touches|spill|win|idle|costs?|dominates?|equals?|throw|drop|dropped|tiny|same|either|without|unchanged|bigger|smaller|larger|faster)\b|n't\b"
+    r"|[=≤≥<>]|→|->|\d ?(?:x|times|mb|kb|gb|tb|倍)|~ ?\d|\dr\b"
+    r"|[的是把在了就会被从不没有比要用让使由而再都也还需能可到得给跟为]|[读写存算乘加减除搬扫切放装]|维护|更新|合并成|降|变|等于|不|→"
+)  # fmt: skip
+_SEPARATOR = re.compile(r"[,;|、·\n。:+&]|/(?!s\b)|\.(?=\s|$)|→|->|>| - |\band\b|和|与|以及")
+
+
+def is_list(text: str) -> bool:
+    """Whether a text is a bare list of terms: four or more, hardly one of which says something."""
+    parts = [part.strip(" \t-*()[]\"'0123456789)") for part in _SEPARATOR.split(text)]
+    parts = [part for part in parts if len(part) > 1 or part.isalpha()]
+    if len(parts) >= 4:
+        bare = sum(1 for part in parts if _bare(part))
+        if bare >= 0.75 * len(parts):
+            return True
+    if not re.search(r"[a-df-z]{2}|[\u4e00-\u9fff=]", text.replace("exp", "")):
+        return len(re.findall(r"\d+(?:\.\d+)?", text)) >= 3
+    latin = re.findall(r"[a-z][a-z0-9_^-]*", text)
+    return (
+        len(latin) >= 7
+        and not re.search(r"[=<>→]|[\u4e00-\u9fff]{3}", text)
+        and not _GLUE.search(text)
+    )
+
+
+_GLUE = re.compile(
+    r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|can|could|will|would|should|must|the|a|an|it|its|they|them|you|we|i|"
+    r"this|that|these|which|who|to|of|in|on|at|by|for|with|from|into|than|as|so|if|when|because|since|but|while|no|not|never)(?![a-z-])|n't\b"
+)
+_FORMULA = re.compile(r"[a-z]{1,2} ?= ?[a-z^*@ ]{1,8}$")
+_COMPOUNDS = re.compile(r"重计算|计算量|计算|读写|存储|显存|缓存|访存|注意力|乘法|加法|减法|除法|不变|放大|内存|归一化|一致|装载|三读三写|一读一写")
+
+
+def _bare(part: str) -> bool:
+    if _FORMULA.fullmatch(part):
+        return True
+    part = _COMPOUNDS.sub("词", part)
+    if len(part) > (14 if part[:1] > "\x7f" else 42):
+        return False
+    return len(part.split()) <= 5 and not _VERB.search(part)
+
+
+def grams(text: str) -> list[str]:
+    """English words and pairs of Chinese characters."""
+    found = [_stem(word) for word in re.findall(r"[a-z0-9]{2,}", text) if word not in _SMALL]
+    for run in re.findall(r"[\u4e00-\u9fff]+", text):
+        found += [run[at : at + 2] for at in range(len(run) - 1)] or [run]
+    return found
+
+
+def _stem(word: str) -> str:
+    return re.sub(r"(?:ations?|ing|ed|es|s|e|ly|ion)$", "", word) if len(word) > 4 else word
+
+
+_SMALL = frozenset(
+    "the a an and or of to in is are it its for on by be do does this that with as at from how what "
+    "when why which where so can you me about my i we would will let us your answer question first "
+    "then now next also etc has have not explain describe".split()
+)
+_ASKS = re.compile(
+    r"\b(?:you (?:are|'re) asking|the question (?:is|asks|was|reads|concerns)|(?:i|we) (?:am|'m|was|have been|are) (?:asked|being asked)|asked (?:to|about|for)|in other words|"
+    r"(?:i|we) (?:will|shall|'ll|am going to|want to|would like to|should|have to|need to) (?:now )?(?:explain|describe|discuss|answer|talk|address|look|derive|compare|show|say)|your question|to answer (?:this|the) question|the task is)\b"
+    r"|题目|这个问题|这道题|问的是|问题是|您问|你问|请(?:说明|描述|比较|推导|写出|问)|我将|我要回答|本题|围绕|需要(?:说明|推导|描述|回答)|要求(?:说明|推导|描述|写出)|即推导|换句话说"
+)
+
+
+def is_echo(sentence: str, prompts: Sequence[frozenset[str]]) -> bool:
+    """Whether a sentence says little that the question itself does not say."""
+    said = grams(sentence)
+    if len(said) < 3:
+        return False
+    limit = 0.62 if _ASKS.search(sentence) else 0.85
+    return any(sum(word in prompt for word in said) >= limit * len(said) for prompt in prompts)
+
+
+_VALUE = re.compile(
+    r"\b(?:is|are|was) (?:very |really |so |extremely |quite )?(?:important|essential|crucial|key|relevant|vital|central|critical|significant|great|useful|related to|connected to|involved)\b"
+    r"|\b(?:thanks to|due to|related to|because of|relates to|involves?|matters?|plays? a role|features?|leverages?|utili[sz]es?|employs|includes?|concerns?)\b"
+    r"|很重要|非常重要|至关重要|是关键|很关键|有关|相关|涉及|起作用|发挥.{0,4}作用|体现"
+)
+
+
+def guard(parts: list[Clause], sentences: dict[int, str], prompts: Sequence[frozenset[str]]) -> bool:
+    """Drop every clause that earns nothing. True if most of the answer was such."""
+    before = sum(part.frame != "dropped" for part in parts) or 1
+    stated = [part for part in parts if part.frame != "dropped"]
+    if is_list(" \n ".join(part.text for part in stated)) and len(stated) > 0:
+        for part in parts:
+            part.frame = "dropped"
+        return True
+    for number, text in sentences.items():
+        if is_list(text) or is_echo(text, prompts) or GRADER.search(text):
+            _drop(parts, number)
+    _drop_repeated_openings(parts)
+    for part in parts:
+        if _VALUE.search(part.text) and len(part.text) < 60:
+            part.frame = "dropped"
+    return sum(part.frame == "dropped" for part in parts) > 0.6 * before
+
+
+def _drop(parts: list[Clause], sentence: int) -> None:
+    for part in parts:
+        if part.sentence == sentence:
+            part.frame = "dropped"
+
+
+def _drop_repeated_openings(parts: list[Clause]) -> None:
+    """ "It uses A. It uses B. It uses C.": one frame filled with words again and again."""
+    openings = [(part, _opening(part.text)) for part in parts if part.frame != "dropped"]
+    counts = Counter(opening for _, opening in openings if opening)
+    for part, opening in openings:
+        if counts[opening] >= 3 and len(part.text.strip()) < (34 if opening.isascii() else 12):
+            part.frame = "dropped"
+
+
+_FILLER = re.compile(
+    r"\s*(?:and |then |also )*((?:it|there|this|flash ?attention|fa|they|we|you) (?:is|are|uses?|has|have|involves?|needs?|applies|employs?|does|includes?|exploits?|mentions?|say|says|know|get)"
+    r"|(?:uses?|using|with|has|have|via|through|thanks to|by) (?=[a-z]))"
+    r"|\s*((?:它|并|还|也|又)?(?:用到|用了|使用|采用|利用|通过|包括|涉及|有|具有|需要|提到|实现|依靠|借助|运用))"
+)
+
+
+def _opening(text: str) -> str:
+    match = _FILLER.match(text)
+    return (match[1] or match[2] or "").strip() if match else ""

@@ -1,0 +1,83 @@
+"""Whether a word in a clause is asserted or denied. Two denials assert.
+
+Knows the words that deny, how far each reaches, and those that only look like one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+#: Looks like a denial and is none; matched first and passed over.
+_NONE = (
+    r"not only|not just|not merely|not simply|no wonder|no matter|no doubt|not to mention|no less|"
+    r"nothing (?:but|else than|except|more than)|none other than|not least|no problem|no longer than|"
+    r"no more than|not (?:sure|certain|in detail)|if not|whether or not|or not\b|without (?:loss|approximation|error)|"
+    r"cannot (?:fit|hold)|can't (?:fit|hold)|not fit|n't fit|not big enough|not large enough|not enough|never mind|"
+    r"no accuracy|can't (?:be|get) (?:done|away) without|"
+    r"不仅|不光|不止|不但|不单|不只|不过|不管|不论|无论|不断|不同|不少|不错|不然|不如|不愧|不妨|不料|不由|"
+    r"差不多|不一样|不久|不禁|不等于说|不好说|(?<=[放装容塞存摆盛])不[下了完]|放得?不下|不够|不足|不大|不了|"
+    r"无非|无妨|无所谓|无穷|无限|(?<=能)不能|(?<=是)不是(?=.{0,12}[?吗])|要不|不变|不知|不清|不太记|没记|没想|没问题|没办法|别的|别人|分别|区别|类别|级别|特别|差别|个别|识别|辨别|告别|"
+    r"未来|未必|不必等|不小|从未见过|是非|非常|非线性|非矩阵|并非常|除非|不可变"
+)
+#: Two denials in one.
+_TWICE = r"少不了|离不开|不得不|不能不|不可不|免不了|不可或缺|不可缺少|必不可少|不无|没有不|并非不|不是不|无不|不会不|不该不|not un\w+|cannot (?:but|do without)|can't do without|not without|nothing .{0,12}without|避免不了|不可避免"
+_DENY = (
+    r"\bnot\b|n't\b|\bcannot\b|\bnever\b|\bno longer\b|\bno (?:need|reason|point) (?:to|for|of|in)\b|\bno one\b|\bno\b|\bnone\b|\bnothing\b|\bneither\b|\bnor\b|\bnowhere\b|"
+    r"\bwithout\b|\binstead of\b|\brather than\b|\bavoid(?:s|ed|ing)?\b|\bskip(?:s|ped|ping)? (?:the )?(?:writ|stor|materiali|sav)|\brefus(?:e|es|ing) to\b|\bhardly\b|\bscarcely\b|\bfail(?:s|ed)? to\b|"
+    r"\bstop(?:s|ped)? (?:writ|stor|keep|sav)|\bgets? rid of\b|\bfree of\b|\bdispens(?:es|ing) with\b|\bfar from\b|\bby no means\b|\bin no way\b|\bno such\b|\bbar(?:s|red)? from\b|\bnot even\b|"
+    r"\bwrong(?:ly)? to\b|\bfalse that\b|\bunnecessary to\b|\buntrue that\b|\bcontrary to\b|\bzero\b|"
+    r"不需要|不必|不用|无需|无须|毋须|不再|不会|不能|不可以|不要|不该|不应|不把|不将|不是|并不|绝不|从不|决不|毫不|不属于|不存在|不(?!变)|没有?|无(?![限穷论])|未(?!来|必)|"
+    r"非(?!常|线)|别(?=把|让|去|老|总|再)|免去|免得|避免|省去|省掉|免于|而非|杜绝|防止|谈不上|算不上|休想|勿|拒绝|停止"
+)
+_TOKENS = re.compile(f"(?P<none>{_NONE})|(?P<twice>{_TWICE})|(?P<deny>{_DENY})")
+_STOP = re.compile(
+    r"\b(?:and (?:it|they|then|recompute|instead|just|only|rather|so|the|gives?|is|are|you|keeps?|merely|everything)|but|so|only|just|merely|except|because|since|unless|until|it's|anyway|yet)\b"
+    r"|而是|而且|而只|但|却|就(?!地)|只(?!有|要)|所以|因此|反而|因为|,|:"
+)
+_LONG = re.compile(r"neither|nor|把|将|让|去|再")
+_AFTER = re.compile(
+    r"^[^,.;。]{0,16}?(?:\b(?:is|are|was|were|has|does|do)(?: not|n't| never| in no way)\b(?! (?:exactly |just |only |simply )?(?:the only|just|only|merely))|\bis (?:wrong|false|a myth|nonsense|unnecessary)|\b(?:is|are) (?:unneeded|unnecessary|avoided|eliminated|skipped|gone)\b|\bunchanged\b|(?:has|have|had) nothing to do|(?:is|was) (?:beside|irrelevant))"
+    r"|^.{0,5}?(?:不需要|没有?必要|不必要|并不存在|不存在|是错的|是不对的|不成立|都不|都没|也不(?!变)|也没|并不|没有(?!变|区别|差别)|.{0,6}?(?:没(?:什么|有)?关系|无关))"
+)
+
+
+class Denial(NamedTuple):
+    """A word that denies: what follows it up to `reach` is denied."""
+
+    start: int
+    end: int
+    reach: int
+    count: int
+
+
+def denials(text: str) -> list[Denial]:
+    """Every denial of a clause, with how far it reaches."""
+    found = []
+    for match in _TOKENS.finditer(text):
+        if match.lastgroup == "none":
+            continue
+        end = match.end()
+        chinese = match[0][-1] > "\x7f"
+        limit = 18 if chinese else 90
+        if chinese and _LONG.match(text, end):
+            limit = 40
+        if match[0] in ("instead of", "rather than"):
+            limit = 60
+        stop = _STOP.search(text, end + 1)
+        reach = min(len(text), end + limit, stop.start() if stop else len(text))
+        found.append(Denial(match.start(), end, reach, 2 if match.lastgroup == "twice" else 1))
+    return found
+
+
+def denied(text: str, start: int, end: int, found: list[Denial], *, within: bool) -> bool:
+    """Whether what stands at start..end of a clause is denied in it.
+
+    Args:
+        within: count denials inside it too; not where it is itself the wording of a denial.
+    """
+    count = sum(d.count for d in found if d.start < start < d.reach and d.end <= start + 1)
+    if within:
+        count += sum(d.count for d in found if start <= d.start and d.end <= end)
+    count += bool(_AFTER.match(text[end : end + 40]))
+    return count % 2 == 1
