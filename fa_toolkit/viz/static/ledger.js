@@ -38,7 +38,10 @@ export function bars(title, labels, note = "") {
  * @param {number} count
  */
 export function formula(count) {
-  const rows = Array.from({ length: count }, () => ({ name: html("span", { class: "fa-of" }), text: html("span", { class: "fa-row" }) }));
+  const rows = Array.from({ length: count }, (_, i) => ({
+    name: html("span", { class: "fa-of", style: `grid-area: ${i + 1} / 1` }),
+    text: html("span", { class: "fa-row", style: `grid-area: ${i + 1} / 2` }),
+  }));
   const root = html("div", { class: "fa-formula" }, ...rows.flatMap((row) => [row.name, row.text]));
   return {
     root,

@@ -60,7 +60,7 @@ export function amount(bytes) {
 
 /** Bytes in full while they are few, so that a reader can add them up. @param {number} bytes */
 export function weight(bytes) {
-  return bytes < 100000 ? `${counted(bytes)} B` : amount(bytes);
+  return bytes < 10000 ? `${counted(bytes)} B` : amount(bytes);
 }
 
 /** Per second, in decimal units. @param {number} perSecond @param {string} [unit] */

@@ -156,7 +156,7 @@ export function plane(box, plan) {
         on.setAttribute("d", index < 0 ? "" : one(index));
         let d = "";
         for (let i = 0; i < strip.tiles; i++) {
-          if (!state.stored(strip.tensor, i)) continue;
+          if (i === index || !state.stored(strip.tensor, i)) continue;
           const [cx, cy] = [cell.x + ((i % grid[1]) + 0.5) * cell.w, cell.y + (Math.floor(i / grid[1]) + 0.5) * cell.h];
           d += small ? one(i) : sign("tick", cx, cy, Math.min(cell.w, cell.h) * 1.2);
         }

@@ -65,7 +65,7 @@ export function forwardLines(film, frame, [r, c], asked) {
   const highest = Math.max(...row(s, r));
   const joined = v ? row(p, r).reduce((a, b, j) => a + b * v.data[j * v.cols], 0) : NaN;
   lines.push({ name: "m", ink: "stat", text: `max(${plain(old.m)}, ${plain(highest)}) = *${plain(at(m, r))}*`, lit: true });
-  lines.push({ name: "factor", ink: "stat", text: asked ? "?" : `e^(${plain(old.m)} − ${subtrahend(at(m, r))}) = *${factor}*`, lit: true });
+  lines.push({ name: "factor", ink: "stat", text: asked ? "" : `e^(${plain(old.m)} − ${subtrahend(at(m, r))}) = *${factor}*`, lit: true });
   lines.push({ name: "p", ink: "s", text: asked ? "" : `e^(${plain(here)} − ${subtrahend(at(m, r))}) = *${plain(at(p, r, c))}*`, lit: true });
   lines.push({ name: "l", ink: "stat", text: asked ? `? · ${plain(old.l)} + …` : `${factor} · ${plain(old.l)} + ${plain(sum)} = *${plain(at(l, r))}*`, lit: true });
   lines.push({ name: "acc", ink: "o", lit: true, text: asked ? `? · ${subtrahend(old.acc)} + …`

@@ -44,7 +44,6 @@ function build(shell) {
   const legend = html("div", { class: "fa-legend-line" },
     html("span", {}, `✓ ${words.done}`), html("span", {}, `╱ ${words.skipped}`), html("span", {}, `╲ ${words.masked}`));
   const verdict = html("div", { class: "fa-verdict-line", "aria-live": "polite" });
-  const left = html("div", { class: "fa-left" }, box, legend, verdict);
 
   /** @type {[number, number] | null} */
   let pinned = null;
@@ -62,8 +61,8 @@ function build(shell) {
   const panel = html("div", { class: "fa-panel" }, occupancy.root, tiles.box, tiles.reading, where, lines.root, note);
   const moved = bars(words.moved, [words.flash, words.standard], words.pale);
   const kept = bars(words.kept, [words.flash, words.standard]);
-  const ledgers = html("div", { class: "fa-ledgers" }, moved.root, kept.root);
-  shell.body.append(html("div", { class: "fa-tile-stage" }, left, html("div", { class: "fa-right-side" }, panel, ledgers)));
+  const left = html("div", { class: "fa-left" }, box, legend, verdict, moved.root);
+  shell.body.append(html("div", { class: "fa-tile-stage" }, left, html("div", { class: "fa-right-side" }, panel, kept.root)));
   shell.after.append(options(shell, head, words));
 
   const question = tileQuestion(shell, box, picture, roll, head, data.kinds, skipped);
