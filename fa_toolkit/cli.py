@@ -34,6 +34,10 @@ _HELP = {
     "quiz": Text("answer the questions of a chapter here", "在终端里做一章的题目"),
     "progress": Text("what you answered, chapter by chapter", "各章的答题情况"),
     "check": Text("check your solution of an exercise", "检查一道练习的解答"),
+    "bench": Text(
+        "time our kernels beside others on this GPU; without one, bytes and recorded figures",
+        "在这块 GPU 上与其他实现并排计时；没有 GPU 则看字节数和记录下来的数字",
+    ),
 }
 _OPTIONS = {
     "lang": Text("en or zh; without it the system's language", "en 或 zh；不写则用系统语言"),
@@ -65,7 +69,9 @@ _SAID = (
     (r"the following arguments are required: (.*)", r"还缺：\1"),
     (r"argument (.*?): invalid choice: (.*) \(choose from (.*)\)", r"\1：没有 \2，可以写 \3"),
     (r"argument (.*?): invalid int value: (.*)", r"\1：\2 不是整数"),
+    (r"argument (.*?): invalid float value: (.*)", r"\1：\2 不是数"),
     (r"argument (.*?): expected one argument", r"\1：后面要写一个值"),
+    (r"argument (.*?): not allowed with argument (.*)", r"\1 不能与 \2 同用"),
     (r"unrecognized arguments: (.*)", r"不认识：\1"),
 )
 _OPENING = Text(
@@ -85,6 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         language.choose(wanted)
     _mend_streams()
     options = _parser().parse_args(arguments)
+    options.given = arguments
     try:
         code: int = options.run(options)
         sys.stdout.flush()
@@ -197,6 +204,10 @@ def _parser() -> argparse.ArgumentParser:
     check = add("check", _check)
     check.add_argument("exercise", nargs="?", help=say(_OPTIONS["exercise"]))
     check.add_argument("file", nargs="?", help=say(_OPTIONS["file"]))
+
+    from .bench.command import add_options
+
+    add_options(add("bench", _bench))
     return parser
 
 
@@ -257,6 +268,12 @@ def _check(options: argparse.Namespace) -> int:
     from .terminal import check
 
     return check(options.exercise, options.file)
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from .bench.command import run
+
+    return run(options, arguments=options.given, program="fa")
 
 
 if __name__ == "__main__":

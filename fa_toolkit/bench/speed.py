@@ -75,7 +75,9 @@ def measure_case(
                 live.append(outcome)
     rows += _later_rounds(live, timer, rounds, sustain_s)
     order = [ready.provider.id for ready in providers]
-    return sorted(rows, key=lambda row: (row.regime, order.index(row.provider)))
+    return sorted(
+        rows, key=lambda row: (row.regime, order.index(row.provider), row.pass_ == "backward")
+    )
 
 
 def _first_round(

@@ -1,0 +1,139 @@
+"""`fa bench` from end to end on a CPU, and where only torch is installed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fa_toolkit import cli, language
+from fa_toolkit.bench import command, cpu
+from fa_toolkit.measured import load
+from fa_toolkit.problem import AttentionProblem
+
+ROOT = Path(__file__).parents[2]
+#: what the GPU machine of a recorded run need not have
+WITHOUT = ("rich", "matplotlib", "pydantic", "yaml", "platformdirs", "packaging", "numpy.testing")
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    sizes = [AttentionProblem(1, 1, 1, n, n, 16, dtype="float32", causal=True) for n in (32, 64)]
+    monkeypatch.setattr(cpu, "problems", lambda extent: sizes)
+    monkeypatch.setenv("FA_LANG", "en")
+    monkeypatch.setattr(language, "_started", [])
+    yield
+
+
+@pytest.fixture(autouse=True)
+def _no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+
+def test_on_a_cpu_it_measures_what_is_honest_and_shows_what_is_recorded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "new folder" / "run.json"
+    assert cli.main(["bench", "--quick", "--json", str(file)]) == cli.DONE
+    said = capsys.readouterr().out
+    assert said.startswith("No GPU here") and "recorded" in said.splitlines()[0]
+    assert said.index("ours, tiled torch") < said.index("Recorded, not measured here")
+    assert "NVIDIA H200" in said and "727" in said and "2026-" in said
+    run = load(file)
+    assert run.complete and run.provenance.command == f"fa bench --quick --json {file}"
+    assert run.id.startswith("bench-2") and {b.algorithm for b in run.bills}
+
+
+def test_it_speaks_chinese(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["bench", "--quick", "--lang", "zh"]) == cli.DONE
+    said = capsys.readouterr()
+    assert said.out.startswith("这里没有 GPU") and "峰值内存" in said.out and "秒]" in said.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--suite", "speed"],
+        ["--dims", "many"],
+        ["--lengths", "0"],
+        ["--lengths", "64,x"],
+        ["--json", "/dev/null/x/run.json"],
+    ],
+    ids=" ".join,
+)
+def test_a_mistake_is_one_sentence_before_anything_is_measured(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fa_toolkit.bench import session
+
+    monkeypatch.setattr(session, "measure", lambda *a, **k: pytest.fail("measured"))
+    assert cli.main(["bench", *arguments]) == cli.MISUSED
+    said = capsys.readouterr().err
+    assert said.startswith("fa: ") and "Traceback" not in said
+
+
+def test_plots_without_matplotlib_are_refused_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command.importlib.util, "find_spec", lambda name: None)
+    assert cli.main(["bench", "--plot", str(tmp_path)]) == cli.MISUSED
+    assert "matplotlib" in capsys.readouterr().err
+
+
+def test_a_stopped_run_says_so_in_its_exit_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def stop(extent: str) -> list[AttentionProblem]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cpu, "problems", stop)
+    file = tmp_path / "run.json"
+    assert cli.main(["bench", "--json", str(file)]) == cli.INTERRUPTED
+    kept = load(file)
+    assert kept.bills and not kept.complete
+
+
+def test_it_runs_where_only_torch_is_installed(tmp_path: Path) -> None:
+    """No rich, matplotlib, pydantic: their import is an error, and the JSON is there all the same."""
+    blocked = f"""
+import sys
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name in {WITHOUT!r} or name.partition('.')[0] in {WITHOUT!r}:
+            raise ImportError(f"blocked: {{name}}")
+sys.meta_path.insert(0, Block())
+from fa_toolkit.bench import cpu
+from fa_toolkit.problem import AttentionProblem
+cpu.problems = lambda extent: [AttentionProblem(1, 1, 1, 32, 32, 16, dtype="float32")]
+from fa_toolkit.bench.command import main
+sys.exit(main(["--quick", "--json", {str(tmp_path / "run.json")!r}]))
+"""
+    ran = subprocess.run([sys.executable, "-c", blocked], cwd=ROOT, capture_output=True, text=True,
+                         check=False)  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    data = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+    assert data["schema"] == "fa-measured/1" and data["speeds"]
+
+
+def test_the_module_answers_for_help() -> None:
+    ran = subprocess.run([sys.executable, "-m", "fa_toolkit.bench", "--help", "--lang", "zh"],
+                         cwd=ROOT, capture_output=True, text=True, check=False)  # fmt: skip
+    assert ran.returncode == 0 and "--json" in ran.stdout and "把图画到" in ran.stdout
+
+
+def test_asking_for_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom fa_toolkit import cli\n"
+        "try: cli.main(['bench', '--help'])\nexcept SystemExit: pass\n"
+        "heavy = {'torch', 'triton', 'numpy', 'matplotlib', 'rich'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True,
+                         check=False)  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
