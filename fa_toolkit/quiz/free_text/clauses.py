@@ -96,7 +96,7 @@ _SUPPOSED = re.compile(
     r"\b(?:if|unless|suppose|supposing|assuming|imagine if|were)\b(?: \w+){0,8}? (?:would|could|might|had|were|used|worked)\b"
     r"|\bwould (?:have|be|need|take|blow|drop|fall|make|save|help|require|still)\b"
     r"|\b(?:may or may not|might or might not)\b|\b(?:could|might) (?:in theory|perhaps|possibly)\b"
-    r"|\b(?:could|might) (?:be|have|do) (?:\w+ ){0,3}but\b"
+    r"|\b(?:could|might) (?:be|have|do) (?:\w+\s+){0,3}but\b"
     r"|(?:假如|假设|要是|倘若|如若|若是|如果)[^。;]{0,40}?(?:那就|那么|就会|就得|就要|才会|则会|会怎样|将会)"
     r"|(?:可能|也许|或许)[^,。;]{0,12}(?:也可能|也许不|可能不|或许不)"
 )
@@ -117,7 +117,10 @@ _OTHER = {
         r"(?: (?:self-?)?(?:attention|implementation|approach|method|way|version|code|pytorch|algorithm|kernel|kernels|one|cook|solution|pipeline|transformer|route|technique|tiled attention|tiling)| fashioned| \w+ attention){1,3}"
         r"|^[\s\"'(*\-]*(?:and |so |but |well |ok |while |whereas )*(?:normally|usually|ordinarily|traditionally|conventionally|before(?: this| that| flash\w*)?[,: ]|without (?:it|flash|fa|this|tiling|fusion)|in (?:plain |standard |vanilla |naive |regular )(?:pytorch|attention)|other(?:wise| methods)|previously|formerly|the old|what happens normally|linear attention|sparse attention|performer|linformer|longformer|reformer|low-?rank|mamba|paged ?attention)"
         r"|^[\s\"'(*\-一-鿿]{0,6}?(?:传统|标准|普通|常规|原来|原始|原生|朴素|以前|之前的|过去|老办法|老做法|旧方法|一般的?|通常|原先|不用\s*f|没有\s*f|别人|别的方法|线性注意力|稀疏注意力|低秩|performer|linformer|longformer)"
-        r"(?!.{0,6}(?:softmax|相同|一样|一致|等价|相等|没有区别|没区别|没差别))"
+        r"(?!.{0,14}softmax|.{0,6}(?:相同|一样|一致|等价|相等|没有区别|没区别|没差别))"
+    ),
+    "alternatives": re.compile(
+        r"\b(?:sparse|linear|low-?rank|performer|linformer|longformer|reformer|big ?bird)\b(?: attention| variants| methods)?|稀疏|线性注意力|线性的|低秩"
     ),
     "flash": re.compile(
         r"^[\s\"'(*\-]*(?:and |so |but |whereas |while |with |in |only |by contrast |unlike )*(?:the )?(?:flash|fa[123]?\b|fused|our kernel)"
@@ -125,12 +128,21 @@ _OTHER = {
     ),
 }
 _BACK = {
+    "alternatives": re.compile(r"\bflash|\bfa[123]?\b|flash|(?:而|但)它(?!们)|\bwhereas it\b|\bbut it\b|^\s*it\b"),
     "standard": re.compile(
         r"\bflash|\bfa[123]?\b|\bwhereas\b|\bbut (?:it|here|in|with|now|this)\b|\bnow\b|\bhere\b|\binstead\b|^\s*(?:it|this one|ours|the new) |\bthe new (?:cook|one|way|method)"
         r"|flash|它|这里|现在|如今|而是|改成|变成|变为|降到|降为|降低|新方法|新的|这种方法|\bfa"
     ),
     "flash": re.compile(r"\bstandard|\btraditional|\bnaive|\bplain|\bvanilla|传统|标准|普通|原来"),
 }
+_LIKE = re.compile(
+    r"\b(?:like|similar to|akin to|close to|kin to|belongs? to|together with|family|with linear|than|nor|isn't|not|no|from|as) (?:\w+ ){0,3}?(?:sparse|linear|low-?rank|performer|linformer|longformer)"
+    r"|(?:像|类似|属于|一种|和|与|跟|不是|没有|也没|并非|比起?).{0,4}?(?:稀疏|线性|低秩)"
+)
+_NEIGHBOUR = re.compile(
+    r"\b(?:layer ?-?norm\w*|welford|mixture of experts|moe|beam search|rnns?|recurrent|convolution\w*|state-space|mamba|rope|rotary|alibi|positional?|dropout|optimi[sz]er|gradient accumulation|feed-?forward network|retrieval|tokeni[sz]er|vocabulary|batch ?norm)\b"
+    r"|层归一化|混合专家|束搜索|循环网络|卷积|前馈网络|位置编码|词表|检索增强|优化器|贪心解码|批归一化|滑动窗口"
+)
 _SAME_AS = re.compile(r"\b(?:same|equal|identical|equivalent|exact|matches|agrees?)\b|一样|相同|一致|等价|相等")
 
 
@@ -143,7 +155,8 @@ def frame(parts: list[Clause], other: str | None) -> None:
             whole = " ".join(c.text for c in parts[at : at + 12] if c.sentence == sentence)
             supposed = bool(_SUPPOSED.search(whole))
             reported = False
-            elsewhere = elsewhere and bool(_GOES_ON.match(clause.text))
+            goes_on = _THEY if other == "alternatives" else _GOES_ON
+            elsewhere = elsewhere and bool(goes_on.match(clause.text))
         if clause.frame == "dropped":
             continue
         if _CORRECTION.search(clause.text):
@@ -154,16 +167,27 @@ def frame(parts: list[Clause], other: str | None) -> None:
         elif reported and _TURN.search(clause.text):
             reported = False
         if other:
-            if _BACK[other].search(clause.text) and not _OTHER[other].search(clause.text):
-                elsewhere = False
-            elif _OTHER[other].search(clause.text) and not _SAME_AS.search(clause.text):
+            names = _OTHER[other].search(clause.text)
+            if other == "alternatives":
+                if _LIKE.search(clause.text) or (names and _BACK[other].match(clause.text.strip())):
+                    names = None
+                elif names:
+                    elsewhere = True
+            elif names and not _SAME_AS.search(clause.text):
                 elsewhere = True
+            elif other == "standard" and _NEIGHBOUR.search(clause.text):
+                elsewhere = True
+            if not names and _BACK[other].search(clause.text):
+                elsewhere = False
         if reported:
             clause.frame = "reported"
         elif supposed or _MAYBE.search(clause.text):
             clause.frame = "supposed"
         elif elsewhere:
             clause.frame = "other"
+
+
+_THEY = re.compile(r"\s*(?:they|both|these|those|such|there|all of (?:these|those))\b|(?:它们|两者|这些|那些|二者|都)")
 
 
 def _withdraw(parts: list[Clause], at: int) -> None:

@@ -42,6 +42,7 @@ _PASSES: tuple[tuple[re.Pattern[str], _Replacement], ...] = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
         (r"\$|\\(?:left|right|,|;|!|\(|\)|\[|\])", " "),
+        (r"\\(?:mathrm|mathbf|mathcal|mathbb|text|operatorname|boldsymbol)\{([^{}]{1,20})\}", r"\1"),
         (r"\\(?:mathrm|mathbf|mathcal|mathbb|mathit|text|operatorname|tilde|hat|bar|boldsymbol)", ""),
         (r"\\d?frac\{([^{}]{1,40})\}\{([^{}]{1,40})\}", r"(\1)/(\2)"),
         (r"\\sum(?:_\{[^{}]{0,20}\}|_\w)?", " sum "),
@@ -60,6 +61,8 @@ _PASSES: tuple[tuple[re.Pattern[str], _Replacement], ...] = tuple(
         (r"\*\*", "^"),
         (r"(?<=o)\( ?([nltsm]) ?([23]|\^ ?[23])", r"(\1^\2"),
         (r"\^\^", "^"),
+        (r"(?<![a-z])hole (?=row|line|matrix|thing|vector)", "whole "),
+        (r" {2,}", " "),
         (r"(?<![a-z])(?:sequence|seq(?:_|uence)?)[ _-]?len(?:gth)?s?(?![a-z])", "seqlen"),
         (r"(?<![a-z])queries ?, ?keys,? ?(?:and|&) ?(?:the )?values(?![a-z])", "qkv"),
         (r"(?<![a-z])q(?:uer(?:y|ies))? ?[,/、&+和与及] ?k(?:eys?)? ?(?:,? ?and|[,/、&+和与及])? ?v(?:alues?)?(?![a-z])", "qkv"),

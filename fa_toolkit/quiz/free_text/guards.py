@@ -18,20 +18,20 @@ _VERB = re.compile(
     r"get|gets|got|go|goes|come|comes|keep|keeps|kept|make|makes|take|takes|use|uses|need|needs|read|reads|write|writes|load|loads|store|stores|stored|"
     r"compute|computes|computed|split|splits|cut|cuts|fits?|save|saves|saved|hold|holds|stay|stays|stays?|becomes?|remains?|grows?|drops?|fall|falls|"
     r"multiply|multiplied|scale|scaled|add|adds|divide|reduce[sd]?|avoid\w*|merge[sd]?|fuse[sd]?|carry|carries|done|only|just|even|all|every|each|more|less|fewer|still|"
-    r"works?|working|runs?|change[sd]?|updates?|want|wanna|moves?|hit|hits|touch|touches|spill|win|idle|costs?|dominates?|equals?|throw|drop|dropped|tiny|same|either|without|unchanged|bigger|smaller|larger|faster)\b|n't\b"
-    r"|[=≤≥<>]|→|->|\d ?(?:x|times|mb|kb|gb|tb|倍)|~ ?\d|\dr\b"
-    r"|[的是把在了就会被从不没有比要用让使由而再都也还需能可到得给跟为]|[读写存算乘加减除搬扫切放装]|维护|更新|合并成|降|变|等于|不|→"
+    r"works?|working|runs?|change[sd]?|updates?|want|wanna|moves?|hit|hits|touch|touches|spill|win|idle|costs?|dominates?|equals?|throw|drop|dropped|tiny|same|either|without|unchanged|bigger|smaller|larger|faster|glued|fused|pinned|lives?|dumped|fetched|nothing|zero|nope|yes|spent|seen|knows?|sees?)\b|n't\b"
+    r"|[=≤≥<>]|→|->|\d ?(?:x|times|mb|kb|gb|tb|倍)|~ ?\d|\d ?r\b|\dr\dw"
+    r"|[的是把在了就会被从不没有比要用让使由而再都也还需能可到得给跟为]|[读写存算乘加减除搬扫切放装]|维护|更新|合并成|融合|常驻|驻留|降|变|等于|不|→"
 )  # fmt: skip
 _SEPARATOR = re.compile(r"[,;|、·\n。:+&]|/(?!s\b)|\.(?=\s|$)|→|->|>| - |\band\b|和|与|以及")
 
 
-def is_list(text: str) -> bool:
+def is_list(text: str, least: int = 4, share: float = 0.75) -> bool:
     """Whether a text is a bare list of terms: four or more, hardly one of which says something."""
     parts = [part.strip(" \t-*()[]\"'0123456789)") for part in _SEPARATOR.split(text)]
     parts = [part for part in parts if len(part) > 1 or part.isalpha()]
-    if len(parts) >= 4:
+    if len(parts) >= least:
         bare = sum(1 for part in parts if _bare(part))
-        if bare >= 0.75 * len(parts):
+        if bare >= share * len(parts):
             return True
     if not re.search(r"[a-df-z]{2}|[\u4e00-\u9fff=]", text.replace("exp", "")):
         return len(re.findall(r"\d+(?:\.\d+)?", text)) >= 3
@@ -109,7 +109,7 @@ def guard(parts: list[Clause], sentences: dict[int, str], prompts: Sequence[froz
             part.frame = "dropped"
         return True
     for number, text in sentences.items():
-        if is_list(text) or is_echo(text, prompts) or GRADER.search(text):
+        if is_list(text, 5, 0.85) or is_echo(text, prompts) or GRADER.search(text):
             _drop(parts, number)
     _drop_repeated_openings(parts)
     for part in parts:

@@ -76,7 +76,7 @@ def _spans(points: Mapping[str, object], reading: Reading, folded: Folded, which
 
 
 _HEDGES = (
-    "in one sense", "in another sense", "both ways", "depending on how", "depends on how you", "you could say",
+    "in one sense", "in another sense", "both ways", "depending on", "depends on how you", "you could say",
     "in a way", "at the same time", "as well as not", "may or may not", "might or might not", "and also not",
     "so to speak both", "either way", "看你怎么", "看怎么理解", "看情况", "也可以说", "某种意义上", "可能变", "两种说法都",
     "同时也", "既是", "又没有变", "也没有变", "也算", "都可以", "不好说",

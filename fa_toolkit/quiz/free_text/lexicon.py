@@ -28,17 +28,18 @@ def ways(lines: str) -> tuple[Way, ...]:
 
 
 #: What a gap in an expression may not run over: a denial or the end of a clause.
-_NO_DENIAL = r"(?!(?:not|no|never|nor|neither|without|none|nothing|instead)\b)"
+_NO_DENIAL = r"(?!(?:not|no|never|nor|neither|without|none|nothing|instead)\b|\w{1,7}n't)"
 _LOOKAROUND = re.compile(r"\(\?<?![^()]*\)|\[\^[^\]]*\]")
 _DENIES = re.compile(r"not|n't|\bno\b|never|without|neither|nothing|cannot|avoid|[不没无未非]")
 _GAPS = (
-    (r"(?:\w+ )", f"(?:{_NO_DENIAL}\\w+ )"),
-    (r"(?: \w+)", f"(?: {_NO_DENIAL}\\w+)"),
+    (r"(?:\w+ )", f"(?:{_NO_DENIAL}[\\w'/-]+ )"),
+    (r"(?: \w+)", f"(?: {_NO_DENIAL}[\\w'/-]+)"),
     (".{", "[^不没无未,。;!?\n]{"),
 )
 
 
 def _way(line: str) -> Way:
+    line = line.replace("|n't", r"|\w{1,7}n't").replace("(?:n't", r"(?:\w{1,7}n't")
     line = functools.reduce(lambda text, gap: text.replace(*gap), _GAPS, line)
     bare = line.removeprefix("(?:")
     left = r"(?<![a-z])" if bare[0].isascii() and bare[0].isalpha() else ""

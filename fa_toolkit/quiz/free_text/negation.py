@@ -28,11 +28,11 @@ _DENY = (
     r"\bstop(?:s|ped)? (?:writ|stor|keep|sav)|\bgets? rid of\b|\bfree of\b|\bdispens(?:es|ing) with\b|\bfar from\b|\bby no means\b|\bin no way\b|\bno such\b|\bbar(?:s|red)? from\b|\bnot even\b|"
     r"\bwrong(?:ly)? to\b|\bfalse that\b|\bunnecessary to\b|\buntrue that\b|\bcontrary to\b|\bzero\b|"
     r"不需要|不必|不用|无需|无须|毋须|不再|不会|不能|不可以|不要|不该|不应|不把|不将|不是|并不|绝不|从不|决不|毫不|不属于|不存在|不(?!变)|没有?|无(?![限穷论])|未(?!来|必)|"
-    r"非(?!常|线)|别(?=把|让|去|老|总|再)|免去|免得|避免|省去|省掉|免于|而非|杜绝|防止|谈不上|算不上|休想|勿|拒绝|停止"
+    r"非(?!常|线)|不(?=[\u4e00-\u9fff])|别(?=把|让|去|老|总|再)|免去|免得|避免|省去|省掉|免于|而非|杜绝|防止|谈不上|算不上|休想|勿|拒绝|停止"
 )
 _TOKENS = re.compile(f"(?P<none>{_NONE})|(?P<twice>{_TWICE})|(?P<deny>{_DENY})")
 _STOP = re.compile(
-    r"\b(?:and (?:it|they|then|recompute|instead|just|only|rather|so|the|gives?|is|are|you|keeps?|merely|everything)|but|so|only|just|merely|except|because|since|unless|until|it's|anyway|yet)\b"
+    r"\b(?:and (?:it|they|then|recompute|instead|just|only|rather|so|the|gives?|is|are|you|keeps?|merely|everything)|but|so|only|just|merely|except|because|since|unless|until|it's|its|still|remains|anyway|yet)\b"
     r"|而是|而且|而只|但|却|就(?!地)|只(?!有|要)|所以|因此|反而|因为|,|:"
 )
 _LONG = re.compile(r"neither|nor|把|将|让|去|再")
@@ -64,20 +64,23 @@ def denials(text: str) -> list[Denial]:
             limit = 40
         if match[0] in ("instead of", "rather than"):
             limit = 60
-        stop = _STOP.search(text, end + 1)
+        stop = _STOP.search(text, end + (1 if chinese else 6))
         reach = min(len(text), end + limit, stop.start() if stop else len(text))
         found.append(Denial(match.start(), end, reach, 2 if match.lastgroup == "twice" else 1))
     return found
 
 
-def denied(text: str, start: int, end: int, found: list[Denial], *, within: bool) -> bool:
+_BUT = re.compile(r"\bbut\b|而是")
+
+
+def denied(text: str, start: int, end: int, found: list[Denial], said: str) -> bool:
     """Whether what stands at start..end of a clause is denied in it.
 
     Args:
-        within: count denials inside it too; not where it is itself the wording of a denial.
+        said: its words, which may themselves deny ("is not averaged"); "" where they are the
+            wording of a denial anyway.
     """
     count = sum(d.count for d in found if d.start < start < d.reach and d.end <= start + 1)
-    if within:
-        count += sum(d.count for d in found if start <= d.start and d.end <= end)
+    count += sum(d.count for d in denials(_BUT.split(said)[-1])) if said else 0
     count += bool(_AFTER.match(text[end : end + 40]))
     return count % 2 == 1

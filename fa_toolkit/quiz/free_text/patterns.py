@@ -5,7 +5,7 @@
     "s: A B"           in one sentence;  "t:" two sentences;  "a:" anywhere in the answer
     "@w: A B"          also where the clause speaks of the other system
 
-`X` is asserted, `~X` denied, `*X` either. Things ("HBM") are never denied.
+`X` is asserted, `~X` denied, `*X` either, `@X` said of the other system. Things ("HBM") are never denied.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from .lexicon import Hit, Lexicon
 from .negation import denials, denied
 
 _WRITTEN = re.compile(r"(?:(@?)([cwsta]?): ?)?(.+)")
-_ITEM = re.compile(r"([~*!]?)([A-Z][A-Z0-9_]*(?:\|[A-Z][A-Z0-9_]*)*)$")
+_ITEM = re.compile(r"([~*!@]?)([A-Z][A-Z0-9_]*(?:\|[A-Z][A-Z0-9_]*)*)$")
 SCOPES = {"": "w", "c": "c", "w": "w", "s": "s", "t": "t", "a": "a"}
 
 
 class Wanted(NamedTuple):
     """One item of a pattern."""
 
-    mode: str  # "" asserted, "~" denied, "*" either, "!" must not be there
+    mode: str  # "" asserted, "~" denied, "*" either, "!" must not be there, "@" of the other system
     names: tuple[str, ...]
 
 
@@ -97,7 +97,8 @@ class Reading:
         if name not in self.lexicon.signed:
             return Said(hit.start, hit.end, False)
         start, end = hit.start - part.start, hit.end - part.start
-        no = denied(part.text, start, end, self._denials[at], within=not hit.denies)
+        said = "" if hit.denies else self.text[hit.start : hit.end]
+        no = denied(part.text, start, end, self._denials[at], said)
         return Said(hit.start, hit.end, no)
 
     def usable(self, at: int, anywhere: bool) -> bool:
@@ -113,7 +114,7 @@ class Reading:
             yield from (range(at, at + 1) for at in range(count))
         elif scope == "w":
             for at in range(count):
-                near = at + 1 < count and self.parts[at + 1].sentence - self.parts[at].sentence < 2
+                near = at + 1 < count and self.parts[at + 1].sentence == self.parts[at].sentence
                 yield range(at, at + 1 + near)
         else:
             reach = 1 if scope == "s" else 2
@@ -158,6 +159,10 @@ class Reading:
                 continue
             for at in window:
                 for said in by_clause.get(at, ()):
+                    if item.mode == "@":
+                        if self.parts[at].frame == "other" and not said.no:
+                            return said
+                        continue
                     if not self.usable(at, anywhere):
                         continue
                     if item.mode in ("*", "!") or said.no == (item.mode == "~"):

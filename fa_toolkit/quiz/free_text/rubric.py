@@ -53,7 +53,7 @@ class PatternFile(_Strict):
     """`patterns/<question>.yaml`."""
 
     question: str
-    other: Literal["standard", "flash", "none"] = "standard"
+    other: Literal["standard", "flash", "alternatives", "none"] = "standard"
     things: dict[str, str] = Field(default_factory=dict)
     acts: dict[str, str] = Field(default_factory=dict)
     points: dict[str, PointFile]

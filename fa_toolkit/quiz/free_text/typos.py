@@ -34,7 +34,7 @@ quantised quantization quantized queries query reads recalculate recalculated re
 recompute recomputed recomputes recomputing reduce reduced reduces reduction register registers
 remain remains rescale rescaled rescales rescaling result results rounding running scaled score
 scores second separate separately sequence sequences several shared should shrink shrinks simply
-single slower small smaller softmax sparse split splits square squared stability standard statistics
+single slower small smaller softmax something sparse split splits square squared stability standard statistics
 store stored stores storing stream streaming subtract subtracted subtracting subtraction summed
 system table temporary tensor therefore throughput tiling together token tokens total traffic
 training transfer transferred transfers transport traverse twice update updated updates value values
