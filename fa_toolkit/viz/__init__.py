@@ -1,4 +1,4 @@
-"""Pictures: figures, the softmax stepper, and the one palette they share.
+"""Pictures: figures, the players, and the one palette they share.
 
 Widgets and figures draw what the package computed (traces, byte counts, softmax states). Nothing
 here imports the kernels, so every picture works without a GPU and without Triton. Importing this
@@ -23,6 +23,8 @@ _NAMES = {
     "traffic_bars": "figures.traffic",
     "scrub": "sliders",
     "stepper": "softmax_stepper",
+    "tile_player": "flash_tiles",
+    "traffic_player": "hbm_traffic",
 }
 _SUBMODULES = ("palette",)
 
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from .figures.walk import tile_walk
     from .sliders import scrub
     from .softmax_stepper import stepper
+    from .flash_tiles import tile_player
+    from .hbm_traffic import traffic_player
 
 
 def __getattr__(name: str) -> Any:

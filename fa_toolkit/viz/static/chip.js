@@ -12,7 +12,7 @@ import { plain } from "./numbers.js";
 const ROW = 82;
 const TALL = 56;
 
-/** @type {Record<string, { height: number, slots: Slot[] }>} */
+/** @type {{ height: number, slots: Slot[] }} */
 const FORWARD = {
   height: 166,
   slots: [
@@ -27,6 +27,7 @@ const FORWARD = {
     { name: "p", x: 400, y: 22 + ROW, w: 78, ink: "s" },
   ],
 };
+/** @type {{ height: number, slots: Slot[] }} */
 const BACKWARD = {
   height: 166 + ROW,
   slots: [
@@ -45,9 +46,8 @@ const BACKWARD = {
     { name: "o", x: 369, y: 22 + 2 * ROW, w: 108, ink: "o" },
   ],
 };
-const SLOTS = /** @type {Record<string, { height: number, slots: Slot[] }>} */ (
-  { flash_forward: FORWARD, decode: FORWARD, flash_backward: BACKWARD }
-);
+/** @type {Record<string, { height: number, slots: Slot[] }>} */
+const SLOTS = { flash_forward: FORWARD, decode: FORWARD, flash_backward: BACKWARD };
 const SYMBOLS = /** @type {Record<string, string>} */ (
   { alpha: "factor", do: "dO", dq: "dQ", dk: "dK", dv: "dV", dp: "dP", ds: "dS", o: "O", delta: "Delta" }
 );
@@ -131,8 +131,12 @@ export function chip(head, words, pick) {
   };
 }
 
-/** Without numbers: whether a tile of this name is on chip, from what was loaded and worked on. */
-/** @param {Film} film @param {number} frame @param {string} name */
+/**
+ * Without numbers: whether a tile of this name is on chip, from what was loaded and worked on.
+ * @param {Film} film
+ * @param {number} frame
+ * @param {string} name
+ */
 function present(film, frame, name) {
   const tensor = /** @type {Record<string, string>} */ ({ q: "Q", k: "K", v: "V", do: "dO", lse: "lse", delta: "Delta", o: "O" })[name];
   if (tensor) return film.loaded(frame, tensor) >= 0;

@@ -90,7 +90,11 @@ export function film(head, tape, stop) {
 
   return {
     frames, rows, cols, stop, tile, phase, program, moved, step, doneAt, storedAt, ranges,
-    /** Entry of a value at a frame, or null. @param {number} frame @param {string} name */
+    /**
+     * Entry of a value at a frame, or null.
+     * @param {number} frame
+     * @param {string} name
+     */
     value(frame, name) {
       const n = head.names.indexOf(name);
       const entry = n < 0 ? -1 : chip[frame * width + n];
@@ -99,18 +103,30 @@ export function film(head, tape, stop) {
       const from = tape.value_start[entry];
       return { rows: r, cols: c, data: tape.pool.subarray(from, from + r * c) };
     },
-    /** The same value before a frame, in the same program. @param {number} frame @param {string} name */
+    /**
+     * The same value before a frame, in the same program.
+     * @param {number} frame
+     * @param {string} name
+     */
     before(frame, name) {
       const same = frame > 0 && program[frame] === program[frame - 1] && phase[frame] === phase[frame - 1];
       return same ? this.value(frame - 1, name) : null;
     },
-    /** Tile of a tensor that is on chip, or -1. @param {number} frame @param {string} name */
+    /**
+     * Tile of a tensor that is on chip, or -1.
+     * @param {number} frame
+     * @param {string} name
+     */
     loaded(frame, name) {
       const t = tensor(name);
       const found = t < 0 ? -1 : loads[frame * head.tensors.length + t];
       return found < 0 ? -1 : Math.floor(tape.box[4 * found] / (keyed.has(t) ? head.blockN : head.blockM));
     },
-    /** Frame in which a tile of a tensor was stored. @param {string} name @param {number} index */
+    /**
+     * Frame in which a tile of a tensor was stored.
+     * @param {string} name
+     * @param {number} index
+     */
     stored(name, index) {
       const t = tensor(name);
       return t < 0 ? NEVER : storedAt[t][index];

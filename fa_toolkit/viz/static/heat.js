@@ -21,7 +21,10 @@ export function levels(data, [low, high]) {
     Number.isFinite(x) ? Math.min(LEVELS - 1, Math.max(0, Math.floor((LEVELS * (x - low)) / span))) : -1);
 }
 
-/** How many numbers one cell stands for, on a side. @param {number} count */
+/**
+ * How many numbers one cell stands for, on a side.
+ * @param {number} count
+ */
 export function pooling(count) {
   return Math.ceil(count / MOST_CELLS);
 }
@@ -96,13 +99,20 @@ export function heat(box, at) {
       chosen.setAttribute("d", values && pick
         ? rectangle(at.x + Math.floor(pick[1] / b) * at.cell - 0.5, at.y + Math.floor(pick[0] / a) * at.cell - 0.5, at.cell, at.cell) : "");
     },
-    /** On chip, but its numbers are not on the tape. @param {boolean} on */
+    /**
+     * On chip, but its numbers are not on the tape.
+     * @param {boolean} on
+     */
     solid(on) {
       drawn = null;
       outline.style.display = on ? "none" : "";
       block.setAttribute("d", on ? whole : "");
     },
-    /** The number under a point. @param {number} px @param {number} py */
+    /**
+     * The number under a point.
+     * @param {number} px
+     * @param {number} py
+     */
     hit(px, py) {
       const [r, c] = [Math.floor((py - at.y) / at.cell), Math.floor((px - at.x) / at.cell)];
       if (!drawn || r < 0 || c < 0 || r >= shown.rows || c >= shown.cols) return null;

@@ -2,6 +2,8 @@
 // Bars that start at zero and carry their number, and rows of a live formula aligned at the colon.
 import { html, mark } from "./dom.js";
 
+/** @typedef {ReturnType<typeof bars>} Bars */
+
 /**
  * A titled group of bars.
  * @param {string} title

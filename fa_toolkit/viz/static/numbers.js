@@ -25,12 +25,18 @@ export function plain(value, digits = 3) {
   return (value < 0 ? MINUS : "") + text;
 }
 
-/** @param {number} value @param {number} digits */
+/**
+ * @param {number} value
+ * @param {number} digits
+ */
 function exponent(value, digits) {
   return value.toExponential(digits).replace(/e([-+])(\d)$/, "e$10$2");
 }
 
-/** A whole number with commas, ties to even as Python rounds. @param {number} value */
+/**
+ * A whole number with commas, ties to even as Python rounds.
+ * @param {number} value
+ */
 function grouped(value) {
   const floor = Math.floor(value);
   const half = value - floor === 0.5;
@@ -38,12 +44,19 @@ function grouped(value) {
   return String(whole).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** A count in full, with commas. @param {number} count */
+/**
+ * A count in full, with commas.
+ * @param {number} count
+ */
 export function counted(count) {
   return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** @param {number} value @param {number} base @param {string[]} units */
+/**
+ * @param {number} value
+ * @param {number} base
+ * @param {string[]} units
+ */
 function scaled(value, base, units) {
   let step = 0;
   while (value >= base && step < units.length - 1) {
@@ -53,22 +66,35 @@ function scaled(value, base, units) {
   return `${step === 0 ? value.toFixed(0) : plain(value, 4)} ${units[step]}`;
 }
 
-/** Bytes in binary units. @param {number} bytes */
+/**
+ * Bytes in binary units.
+ * @param {number} bytes
+ */
 export function amount(bytes) {
   return scaled(bytes, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]);
 }
 
-/** Bytes in full while they are few, so that a reader can add them up. @param {number} bytes */
+/**
+ * Bytes in full while they are few, so that a reader can add them up.
+ * @param {number} bytes
+ */
 export function weight(bytes) {
   return bytes < 10000 ? `${counted(bytes)} B` : amount(bytes);
 }
 
-/** Per second, in decimal units. @param {number} perSecond @param {string} [unit] */
+/**
+ * Per second, in decimal units.
+ * @param {number} perSecond
+ * @param {string} [unit]
+ */
 export function rate(perSecond, unit = "B/s") {
   return scaled(perSecond, 1000, ["", "k", "M", "G", "T", "P", "E"].map((p) => p + unit));
 }
 
-/** Seconds in the unit that suits them. @param {number} seconds */
+/**
+ * Seconds in the unit that suits them.
+ * @param {number} seconds
+ */
 export function duration(seconds) {
   for (const [unit, size] of /** @type {[string, number][]} */ ([["s", 1], ["ms", 1e-3], ["µs", 1e-6]])) {
     if (seconds >= size) return `${plain(seconds / size)} ${unit}`;
@@ -76,7 +102,11 @@ export function duration(seconds) {
   return `${plain(seconds / 1e-9)} ns`;
 }
 
-/** A number as it stands after a minus sign. @param {number} value @param {number} [digits] */
+/**
+ * A number as it stands after a minus sign.
+ * @param {number} value
+ * @param {number} [digits]
+ */
 export function subtrahend(value, digits = 3) {
   const text = plain(value, digits);
   return text.startsWith(MINUS) ? `(${text})` : text;

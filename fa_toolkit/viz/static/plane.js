@@ -3,6 +3,8 @@
 // outline is a function of the frame, so that thousands of tiles cost no more than a dozen.
 import { svg } from "./dom.js";
 
+/** @typedef {ReturnType<typeof plane>} Plane */
+
 /** @typedef {{ tensor: string, side: "left" | "top" | "right" | "bottom", tiles: number }} Strip */
 
 const THICK = 24;
@@ -56,13 +58,24 @@ export function runs(at, rows, cols, test) {
   return d;
 }
 
-/** @param {number} x @param {number} y @param {number} w @param {number} h */
+/**
+ * @param {number} x
+ * @param {number} y
+ * @param {number} w
+ * @param {number} h
+ */
 export function rectangle(x, y, w, h) {
   const f = (/** @type {number} */ n) => Math.round(n * 100) / 100;
   return `M${f(x)} ${f(y)}h${f(w)}v${f(h)}h${f(-w)}z`;
 }
 
-/** A mark in the middle of a tile. @param {"tick" | "rising" | "falling"} kind @param {number} x @param {number} y @param {number} size */
+/**
+ * A mark in the middle of a tile.
+ * @param {"tick" | "rising" | "falling"} kind
+ * @param {number} x
+ * @param {number} y
+ * @param {number} size
+ */
 function sign(kind, x, y, size) {
   const s = Math.min(26, size * 0.42) / 2;
   if (kind === "tick") return `M${x - s * 0.55} ${y}l${s * 0.42} ${s * 0.42}l${s * 0.72} ${-s * 0.8}`;
@@ -133,7 +146,11 @@ export function plane(box, plan) {
     at,
     inside,
     marked,
-    /** Which tile a point is in, or -1. @param {number} px @param {number} py */
+    /**
+     * Which tile a point is in, or -1.
+     * @param {number} px
+     * @param {number} py
+     */
     hit(px, py) {
       const [r, c] = [Math.floor((py - at.y) / at.h), Math.floor((px - at.x) / at.w)];
       return r >= 0 && r < rows && c >= 0 && c < cols ? r * cols + c : -1;

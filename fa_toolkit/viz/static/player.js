@@ -59,7 +59,12 @@ export function interval(last, speed) {
   return Math.max(40, Math.min(1600, 120000 / Math.max(1, last))) / speed;
 }
 
-/** Small ticks along the scrubber. @param {HTMLElement} box @param {number[]} marks @param {number} last */
+/**
+ * Small ticks along the scrubber.
+ * @param {HTMLElement} box
+ * @param {number[]} marks
+ * @param {number} last
+ */
 function drawMarks(box, marks, last) {
   const places = marks.length <= 80 && last > 0 ? marks : [];
   box.replaceChildren(
@@ -175,7 +180,10 @@ export function player(el, host) {
     caption,
     controls,
     stop,
-    /** @param {string} sentence @param {{ marks?: number[], note?: string }} [more] */
+    /**
+     * @param {string} sentence
+     * @param {{ marks?: number[], note?: string }} [more]
+     */
     show(sentence, more = {}) {
       const words = host.labels();
       const [step, last] = [host.step(), host.last()];

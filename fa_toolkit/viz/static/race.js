@@ -3,7 +3,10 @@
 
 /** @typedef {import("./walk.js").Walk} Walk */
 
-/** Bytes moved before each event, and after the last. @param {Walk} walk */
+/**
+ * Bytes moved before each event, and after the last.
+ * @param {Walk} walk
+ */
 export function cumulative(walk) {
   const sum = new Float64Array(walk.bytes.length + 1);
   for (let i = 0; i < walk.bytes.length; i++) sum[i + 1] = sum[i] + walk.bytes[i];
@@ -58,7 +61,11 @@ export function race(walks, detail) {
     totals,
     frames: ends.length,
     at,
-    /** Bytes walk `w` has moved at a frame. @param {number} w @param {number} frame */
+    /**
+     * Bytes walk `w` has moved at a frame.
+     * @param {number} w
+     * @param {number} frame
+     */
     moved: (w, frame) => sums[w][at[w][frame]],
     /** First frames of the leader's phases. */
     starts() {
@@ -86,7 +93,11 @@ export function bills(walk, count) {
     sums[to + 2 * walk.tensor[i] + walk.kind[i]] += walk.bytes[i];
   }
   return {
-    /** @param {number} stop @param {number} tensor @param {0 | 1} way */
+    /**
+     * @param {number} stop
+     * @param {number} tensor
+     * @param {0 | 1} way
+     */
     of: (stop, tensor, way) => sums[stop * count * 2 + 2 * tensor + way],
   };
 }

@@ -52,7 +52,13 @@ export function sheets(box, plan) {
   };
 }
 
-/** Runs that touch, whatever the size of a tile. @param {{ x: number, y: number, w: number, h: number }} at @param {number} rows @param {number} cols @param {(i: number) => boolean} test */
+/**
+ * Runs that touch, whatever the size of a tile.
+ * @param {{ x: number, y: number, w: number, h: number }} at
+ * @param {number} rows
+ * @param {number} cols
+ * @param {(i: number) => boolean} test
+ */
 function solidRuns(at, rows, cols, test) {
   let d = "";
   for (let r = 0; r < rows; r++) {
@@ -66,7 +72,11 @@ function solidRuns(at, rows, cols, test) {
   return d;
 }
 
-/** Thin lines between tiles. @param {Sheet} sheet @param {{ w: number, h: number }} at */
+/**
+ * Thin lines between tiles.
+ * @param {Sheet} sheet
+ * @param {{ w: number, h: number }} at
+ */
 function lines(sheet, at) {
   let d = "";
   for (let r = 1; r < sheet.rows; r++) d += `M${sheet.x} ${sheet.y + r * at.h}h${sheet.w}`;

@@ -29,10 +29,17 @@ export function followed(film, frame, pinned) {
   return [row, col];
 }
 
-/** @param {{ rows: number, cols: number, data: ArrayLike<number> } | null} x @param {number} r @param {number} [c] */
+/**
+ * @param {{ rows: number, cols: number, data: ArrayLike<number> } | null} x
+ * @param {number} r
+ * @param {number} [c]
+ */
 const at = (x, r, c = 0) => (x && r < x.rows && c < x.cols ? x.data[r * x.cols + c] : NaN);
 
-/** @param {{ cols: number, data: ArrayLike<number> }} x @param {number} r */
+/**
+ * @param {{ cols: number, data: ArrayLike<number> }} x
+ * @param {number} r
+ */
 function row(x, r) {
   return Array.from({ length: x.cols }, (_, c) => x.data[r * x.cols + c]);
 }
@@ -78,7 +85,12 @@ function inkOf(name) {
   return name === "acc" ? "o" : name === "p" || name === "s" ? "s" : "stat";
 }
 
-/** @param {Film} film @param {number} frame @param {number} r @returns {Line[]} */
+/**
+ * @param {Film} film
+ * @param {number} frame
+ * @param {number} r
+ * @returns {Line[]}
+ */
 function storedLines(film, frame, r) {
   const [m, l, acc, o, lse] = ["m", "l", "acc", "o", "lse"].map((name) => at(film.value(frame, name), r));
   const known = Number.isFinite(m);
@@ -114,7 +126,14 @@ export function backwardLines(film, frame, [r, c]) {
   ];
 }
 
-/** The gradients that grow in this frame. @param {Film} film @param {number} frame @param {number} r @param {number} c @returns {Line[]} */
+/**
+ * The gradients that grow in this frame.
+ * @param {Film} film
+ * @param {number} frame
+ * @param {number} r
+ * @param {number} c
+ * @returns {Line[]}
+ */
 function gathered(film, frame, r, c) {
   /** @type {Line[]} */
   const lines = [];

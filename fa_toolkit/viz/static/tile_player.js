@@ -3,17 +3,22 @@
 import { chip } from "./chip.js";
 import { fill, html, svg } from "./dom.js";
 import { film } from "./film.js";
-import { judge, readNumber } from "./guess.js";
 import { pooling } from "./heat.js";
 import { bars, formula } from "./ledger.js";
 import { amount, counted, filled, weight } from "./numbers.js";
 import { plane } from "./plane.js";
 import { mount } from "./shell.js";
 import { backwardLines, followed, forwardLines } from "./tile_formula.js";
+import { factorRow, tileQuestion } from "./tile_questions.js";
 
 /** @typedef {import("./plane.js").Strip} Strip */
 
-/** @param {any} head @param {number} rows @param {number} cols @returns {Strip[]} */
+/**
+ * @param {any} head
+ * @param {number} rows
+ * @param {number} cols
+ * @returns {Strip[]}
+ */
 function stripsOf(head, rows, cols) {
   const strip = (/** @type {string} */ tensor, /** @type {Strip["side"]} */ side) =>
     ({ tensor, side, tiles: side === "left" || side === "right" ? rows : cols });
@@ -24,7 +29,10 @@ function stripsOf(head, rows, cols) {
     strip("dK", "bottom"), strip("dV", "bottom"), strip("dQ", "right")];
 }
 
-/** @param {import("./shell.js").Shell} shell @returns {import("./shell.js").Scene} */
+/**
+ * @param {import("./shell.js").Shell} shell
+ * @returns {import("./shell.js").Scene}
+ */
 function build(shell) {
   const head = shell.head();
   const data = shell.data();
@@ -138,13 +146,23 @@ function build(shell) {
   };
 }
 
-/** @param {any} head @param {import("./film.js").Film} roll @param {number} step @param {Record<string, string>} words */
+/**
+ * @param {any} head
+ * @param {import("./film.js").Film} roll
+ * @param {number} step
+ * @param {Record<string, string>} words
+ */
 function programName(head, roll, step, words) {
   const name = fill(words.program, { n: roll.program[step] });
   return head.phases.length > 1 ? `${head.phases[roll.phase[step]]} · ${name}` : name;
 }
 
-/** The tile of an output that this very frame stores, or -1. @param {import("./film.js").Film} roll @param {number} step @param {string} tensor */
+/**
+ * The tile of an output that this very frame stores, or -1.
+ * @param {import("./film.js").Film} roll
+ * @param {number} step
+ * @param {string} tensor
+ */
 function storedNow(roll, step, tensor) {
   if (!["O", "dQ", "dK", "dV"].includes(tensor)) return -1;
   const tiles = tensor === "dK" || tensor === "dV" ? roll.cols : roll.rows;
@@ -152,14 +170,25 @@ function storedNow(roll, step, tensor) {
   return -1;
 }
 
-/** First row of Q of the running program. @param {import("./film.js").Film} roll @param {number} step @param {any} head */
+/**
+ * First row of Q of the running program.
+ * @param {import("./film.js").Film} roll
+ * @param {number} step
+ * @param {any} head
+ */
 function rowOf(roll, step, head) {
   const tile = Math.max(roll.loaded(step, "Q"), roll.loaded(step, "O"), 0);
   return tile * head.blockM;
 }
 
-/** The current tile's numbers inside its place on the plane. */
-/** @param {ReturnType<typeof plane>} picture @param {import("./film.js").Film} roll @param {number} step @param {number} now @param {any} head */
+/**
+ * The current tile's numbers inside its place on the plane.
+ * @param {import("./plane.js").Plane} picture
+ * @param {import("./film.js").Film} roll
+ * @param {number} step
+ * @param {number} now
+ * @param {any} head
+ */
 function insideTile(picture, roll, step, now, head) {
   picture.inside.replaceChildren();
   const name = head.algorithm === "flash_backward" ? "p" : "s";
@@ -180,7 +209,11 @@ function insideTile(picture, roll, step, now, head) {
   }
 }
 
-/** What the reader should know about the numbers. @param {any} head @param {Record<string, string>} words */
+/**
+ * What the reader should know about the numbers.
+ * @param {any} head
+ * @param {Record<string, string>} words
+ */
 function remark(head, words) {
   if (!head.hasValues && head.wanted > head.most) return fill(words.toomany, { n: counted(head.wanted), most: counted(head.most) });
   if (!head.hasValues) return words.novalues;
@@ -188,7 +221,12 @@ function remark(head, words) {
   return a > 1 || b > 1 ? fill(words.pooled, { a, b }) : "";
 }
 
-/** @param {ReturnType<typeof bars>} occupancy @param {import("./shell.js").Shell} shell @param {any} head @param {Record<string, string>} words */
+/**
+ * @param {import("./ledger.js").Bars} occupancy
+ * @param {import("./shell.js").Shell} shell
+ * @param {any} head
+ * @param {Record<string, string>} words
+ */
 function drawOccupancy(occupancy, shell, head, words) {
   const gpu = head.gpus.find((/** @type {any} */ g) => g.key === shell.setting("gpu")) ?? head.gpus[0];
   occupancy.draw([
@@ -199,116 +237,12 @@ function drawOccupancy(occupancy, shell, head, words) {
   if (title) title.textContent = `${words.chip}, ${gpu.name}: ${gpu.programs > 16 ? words.many : gpu.programs ? fill(words.fits, { n: gpu.programs }) : words.nofit}`;
 }
 
-/** The row where the reader types the factor. */
-/** @param {import("./shell.js").Shell} shell @param {Record<string, string>} words @param {() => number} right */
-function factorRow(shell, words, right) {
-  const input = /** @type {HTMLInputElement} */ (html("input", { type: "text", size: "9", class: "fa-guess", placeholder: "?", "aria-label": words.factor }));
-  const check = html("button", { type: "button", class: "fa-plain" }, words.check);
-  const show = html("button", { type: "button", class: "fa-plain" }, words.show);
-  const said = html("span", { class: "fa-verdict", "aria-live": "polite" });
-  const root = html("span", { class: "fa-ask-row" }, input, check, show, said);
-  const submit = () => {
-    const value = readNumber(input.value);
-    if (value === null) return void (said.textContent = words.unreadable);
-    shell.answer("factor", { text: input.value.trim(), value, verdict: judge(value, right()), step: shell.step() });
-    shell.root.focus({ preventScroll: true });
-  };
-  check.addEventListener("click", submit);
-  input.addEventListener("keydown", (event) => event.key === "Enter" && submit());
-  show.addEventListener("click", () => {
-    shell.answer("factor", { text: "", value: null, verdict: "shown", step: shell.step() });
-    shell.root.focus({ preventScroll: true });
-  });
-  return {
-    root,
-    input,
-    /** @param {boolean} open */
-    show(open) {
-      const guess = shell.guess("factor");
-      const told = guess && guess.step === shell.step();
-      root.classList.toggle("fa-open", open || Boolean(told));
-      for (const part of [input, check, show]) part.hidden = !open;
-      if (open) return;
-      said.textContent = !told ? ""
-        : guess.verdict === "shown" ? words.shown
-        : guess.verdict === "right" ? fill(words.right, { guess: guess.text })
-        : fill(words.wrong, { guess: guess.text, why: words[guess.verdict] });
-    },
-  };
-}
-
-/** "Click the tiles that can be skipped": the tiles as check boxes, and what came of it. */
 /**
+ * Which steps, which GPU.
  * @param {import("./shell.js").Shell} shell
- * @param {SVGElement} box
- * @param {ReturnType<typeof plane>} picture
- * @param {import("./film.js").Film} roll
  * @param {any} head
- * @param {ArrayLike<number>} kinds
- * @param {number} skipped
+ * @param {Record<string, string>} words
  */
-function tileQuestion(shell, box, picture, roll, head, kinds, skipped) {
-  const words = shell.words();
-  /** @type {Set<number>} */
-  const chosen = new Set();
-  const group = svg("g", { class: "fa-boxes" });
-  const cells = Array.from({ length: picture.marked ? roll.rows * roll.cols : 0 }, (_, i) => {
-    const [r, c] = [Math.floor(i / roll.cols), i % roll.cols];
-    const name = fill(words.tile_name, {
-      a: r * head.blockM, b: Math.min((r + 1) * head.blockM, head.lenQ) - 1, c: c * head.blockN, d: Math.min((c + 1) * head.blockN, head.lenK) - 1,
-    });
-    const cell = svg("rect", {
-      x: picture.at.x + c * picture.at.w + 2, y: picture.at.y + r * picture.at.h + 2, width: picture.at.w - 4, height: picture.at.h - 4,
-      class: "fa-box", role: "checkbox", tabindex: i === 0 ? "0" : "-1", "aria-checked": "false", "aria-label": name,
-    });
-    cell.addEventListener("click", () => toggle(i));
-    cell.addEventListener("keydown", (event) => {
-      const by = /** @type {Record<string, number>} */ ({ ArrowRight: 1, ArrowLeft: -1, ArrowDown: roll.cols, ArrowUp: -roll.cols })[event.key];
-      if (event.key === " " || event.key === "Enter") toggle(i);
-      else if (by !== undefined) cells[i + by]?.focus();
-      else return;
-      event.preventDefault();
-      event.stopPropagation();
-    });
-    group.append(cell);
-    return cell;
-  });
-  box.append(group);
-  const check = html("button", { type: "button", class: "fa-plain" }, words.check);
-  const show = html("button", { type: "button", class: "fa-plain" }, words.show);
-  const bar = html("div", { class: "fa-ask-bar" }, check, show);
-  box.after(bar);
-  check.addEventListener("click", () => settle(false));
-  show.addEventListener("click", () => settle(true));
-  const toggle = (/** @type {number} */ i) => {
-    if (!chosen.delete(i)) chosen.add(i);
-    cells[i].setAttribute("aria-checked", String(chosen.has(i)));
-    shell.repaint();
-  };
-  const settle = (/** @type {boolean} */ shown) => {
-    shell.answer("tiles", { marked: shown ? null : [...chosen].sort((a, b) => a - b) });
-    shell.root.focus({ preventScroll: true });
-  };
-  return {
-    settle,
-    marked: (/** @type {number} */ i) => chosen.has(i),
-    /** @param {boolean} open */
-    show(open) {
-      group.style.display = open ? "" : "none";
-      bar.hidden = !open;
-      box.parentElement?.classList.toggle("fa-guessing", open);
-    },
-    told() {
-      const marked = shell.guess("tiles")?.marked;
-      if (!marked) return fill(words.guess_shown, { n: skipped });
-      const right = marked.filter((/** @type {number} */ i) => kinds[i] === 2).length;
-      const wrong = marked.length - right;
-      return right === skipped && wrong === 0 ? fill(words.guess_all, { n: skipped }) : fill(words.guess_some, { right, n: skipped, wrong });
-    },
-  };
-}
-
-/** Which steps, which GPU. @param {import("./shell.js").Shell} shell @param {any} head @param {Record<string, string>} words */
 function options(shell, head, words) {
   const choose = (/** @type {string} */ name, /** @type {string} */ label, /** @type {[string, string][]} */ choices) => {
     const select = /** @type {HTMLSelectElement} */ (html("select", { class: `fa-select fa-${name}` },

@@ -11,18 +11,31 @@ const STATISTIC = 4; // bytes of a float32, whatever the tensors are
  *   kind: 0 load, 1 store; box: four numbers an event
  */
 
-/** Tiles [start, stop) of `length`. @param {number} length @param {number} block @returns {[number, number][]} */
+/**
+ * Tiles [start, stop) of `length`.
+ * @param {number} length
+ * @param {number} block
+ * @returns {[number, number][]}
+ */
 export function spans(length, block) {
   return Array.from({ length: Math.ceil(length / block) }, (_, i) => [i * block, Math.min((i + 1) * block, length)]);
 }
 
-/** Key tiles that a block of rows must visit: bottom-right causal. @param {Sizes} sizes @param {[number, number]} rows */
+/**
+ * Key tiles that a block of rows must visit: bottom-right causal.
+ * @param {Sizes} sizes
+ * @param {[number, number]} rows
+ */
 export function keySpans(sizes, rows) {
   const high = sizes.causal ? Math.min(sizes.lenK, Math.max(0, rows[1] + sizes.lenK - sizes.lenQ)) : sizes.lenK;
   return spans(sizes.lenK, sizes.blockN).filter(([start]) => start < high);
 }
 
-/** Row tiles that can see a block of keys. @param {Sizes} sizes @param {[number, number]} keys */
+/**
+ * Row tiles that can see a block of keys.
+ * @param {Sizes} sizes
+ * @param {[number, number]} keys
+ */
 export function rowSpans(sizes, keys) {
   const low = sizes.causal ? Math.max(0, keys[0] - (sizes.lenK - sizes.lenQ)) : 0;
   return spans(sizes.lenQ, sizes.blockM).filter(([, stop]) => stop > low);
@@ -46,7 +59,10 @@ function writer(phases) {
   return { walk, load: note(0), store: note(1) };
 }
 
-/** Three launches; the mask skips nothing. @param {Sizes} sizes */
+/**
+ * Three launches; the mask skips nothing.
+ * @param {Sizes} sizes
+ */
 export function standardWalk(sizes) {
   const { walk, load, store } = writer(["scores", "softmax", "output"]);
   const { d, itemsize: e } = sizes;
@@ -68,7 +84,10 @@ export function standardWalk(sizes) {
   return walk;
 }
 
-/** One launch; a program keeps its rows and streams the keys past (FlashAttention-2). @param {Sizes} sizes */
+/**
+ * One launch; a program keeps its rows and streams the keys past (FlashAttention-2).
+ * @param {Sizes} sizes
+ */
 export function flashWalk(sizes) {
   const { walk, load, store } = writer(["forward"]);
   const { d, itemsize: e } = sizes;
@@ -81,7 +100,10 @@ export function flashWalk(sizes) {
   return walk;
 }
 
-/** The first paper's order: keys outside, rows inside; O, m and l go out and back. @param {Sizes} sizes */
+/**
+ * The first paper's order: keys outside, rows inside; O, m and l go out and back.
+ * @param {Sizes} sizes
+ */
 export function firstFlashWalk(sizes) {
   const { walk, load, store } = writer(["init", "forward"]);
   const { d, itemsize: e } = sizes;
@@ -104,7 +126,10 @@ export function firstFlashWalk(sizes) {
   return walk;
 }
 
-/** Pairs (query, key) the mask lets through. @param {Sizes} sizes */
+/**
+ * Pairs (query, key) the mask lets through.
+ * @param {Sizes} sizes
+ */
 export function visiblePairs(sizes) {
   if (!sizes.causal) return sizes.lenQ * sizes.lenK;
   let pairs = 0;
