@@ -43,8 +43,8 @@ def test_tiled_decode(case: Case) -> None:
 
 @interpreted
 @pytest.mark.slow
-@lane(examples(20))
-@given(call=calls())
+@lane(examples(30))
+@given(call=calls(pairs=2500))
 def test_triton(call: AnyCall) -> None:
     check(call, "triton")
 
