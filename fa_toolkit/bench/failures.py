@@ -74,7 +74,7 @@ def explained(note: Callable[[str], None]) -> Iterator[None]:
 
 
 def free_memory() -> None:
-    """Give back what no tensor holds."""
-    gc.collect()
+    """Give back to the GPU what no tensor holds."""
     if torch.cuda.is_available():
+        gc.collect()
         torch.cuda.empty_cache()

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from ..measured import Host
 from ..measured.adopt import rounded
 from ..problem import AttentionProblem
 from .checking import in_layout, make_inputs
 from .failures import explained
-from .providers import Ready
+from .providers import Attend, Ready
 
 _CALLS, _WARM = 200, 20
 
@@ -40,13 +41,36 @@ def measure_host(
         with explained(lambda why: None), torch.no_grad():
             attend = ready.make(problem)
             q, k, v, _ = in_layout(made, ready.provider.layout)
-            taken = [
-                _once(lambda a=attend, x=(q, k, v): a(*x), device, clock)  # type: ignore[misc]
-                for _ in range(_WARM + calls)
-            ]
-            middle = statistics.median(taken[_WARM:])
-            rows.append(Host(ready.provider.id, problem, rounded(1e6 * middle)))
+
+            def call(attend: Attend = attend, x: tuple[Tensor, ...] = (q, k, v)) -> Tensor:
+                return attend(*x)
+
+            plain = _median(call, calls, device, clock)
+            replay = _captured(call) if device == "cuda" else None
+            again = None if replay is None else _median(replay, calls, device, clock)
+            rows.append(Host(ready.provider.id, problem, plain, again))
     return rows
+
+
+def _median(call: Callable[[], Any], calls: int, device: str, clock: Callable[[], float]) -> float:
+    """Microseconds, the first calls left out."""
+    taken = [_once(call, device, clock) for _ in range(_WARM + calls)]
+    return rounded(1e6 * statistics.median(taken[_WARM:]))
+
+
+def _captured(call: Callable[[], Any]) -> Callable[[], None] | None:
+    """The call as the replay of a CUDA graph, None if it cannot be captured."""
+    found: list[Callable[[], None]] = []
+    with explained(lambda why: None):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=torch.cuda.current_stream()):
+            kept = call()
+
+        def replay(kept: Any = kept) -> None:  # what the graph writes to stays alive
+            graph.replay()
+
+        found.append(replay)
+    return found[0] if found else None
 
 
 def _once(call: Callable[[], Any], device: str, clock: Callable[[], float]) -> float:

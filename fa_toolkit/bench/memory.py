@@ -85,12 +85,12 @@ def cuda_peak(call: Callable[[], Any]) -> int:
 def cpu_peak(call: Callable[[], Any]) -> int:
     """The same from the events of torch's CPU allocator, buffers inside operators included."""
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # its start and stop are no news
-    from torch.profiler import ProfilerActivity, profile
+    from torch.autograd.profiler import profile  # torch.profiler would load the compiler too
 
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
+    with profile(use_cpu=True, profile_memory=True) as profiled:
         call()
-    inner: Any = profiled.profiler
-    events = [e for e in inner.kineto_results.events() if e.name() == "[memory]"]
+    results: Any = profiled.kineto_results
+    events = [event for event in results.events() if event.name() == "[memory]"]
     held = most = 0
     for event in sorted(events, key=lambda e: e.start_ns()):
         held += event.nbytes()

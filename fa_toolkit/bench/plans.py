@@ -31,6 +31,7 @@ _BUDGET = {"quick": 60.0, "default": 120.0, "full": 1200.0}
 _STANDARD: tuple[Suite, ...] = ("forward", "backward", "host", "memory")
 #: compiling takes a minute, so it is for a full run or for who asks
 SLOW_TO_COMPILE = frozenset({"flex"})
+COMPILED_LENGTHS = (4096, 16384)  # where those are timed in a full run
 
 
 @dataclass(frozen=True)

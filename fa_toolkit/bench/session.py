@@ -12,6 +12,7 @@ import torch
 
 from ..language import Text, say
 from ..measured import Method, Run, Speed, case_name, label
+from ..problem import AttentionProblem
 from . import cpu
 from .ceilings import measure_ceilings
 from .decode import DECODERS, measure_decode
@@ -20,7 +21,7 @@ from .failures import DeviceLost, free_memory, said
 from .host import measure_host
 from .installed import INSTALLED
 from .memory import measure_memory
-from .plans import LEFT_OUT_TO_COMPILE, Plan
+from .plans import COMPILED_LENGTHS, LEFT_OUT_TO_COMPILE, SLOW_TO_COMPILE, Plan
 from .providers import BUILT_IN, Ready, also, find
 from .speed import measure_case
 from .timing import CpuTimer, GpuTimer, Timer
@@ -166,7 +167,10 @@ def _rows(
     return lambda: {kind: tuple(measured(*arguments))}
 
 
-def _speeds(plan: Plan, problem: Any, ready: list[Ready], timer: Timer) -> list[Speed]:
+def _speeds(plan: Plan, problem: AttentionProblem, ready: list[Ready], timer: Timer) -> list[Speed]:
+    if problem.len_k not in COMPILED_LENGTHS:  # one compilation a shape: few of them, or as asked
+        left = SLOW_TO_COMPILE - set(plan.providers)
+        ready = [each for each in ready if each.provider.id not in left]
     return measure_case(
         problem, plan.passes, ready, timer,
         seed=plan.seed, rounds=plan.method.rounds, sustain_s=plan.sustain_s,
@@ -178,7 +182,7 @@ def _cpu_pieces(plan: Plan, timer: Timer) -> Iterator[Piece]:
     yield "bytes", lambda: {"bills": tuple(cpu.bills())}
     for p in cpu.problems(plan.extent):
 
-        def piece(p: Any = p) -> dict[str, tuple[Any, ...]]:
+        def piece(p: AttentionProblem = p) -> dict[str, tuple[Any, ...]]:
             rows = measure_case(p, ("forward",), ready, timer, device="cpu", seed=plan.seed)
             peaks = measure_memory(p, ready, device="cpu", passes=("forward",))
             return {"speeds": tuple(rows), "memories": tuple(peaks)}

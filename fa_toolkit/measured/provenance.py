@@ -53,7 +53,7 @@ class Provenance:
     def line(self) -> str:
         """One line for the foot of a figure or table: device, driver, main versions, day."""
         names = [name for name in ("torch", "triton") if name in self.versions]
-        versions = ", ".join(f"{name} {self.versions[name]}" for name in names)
+        versions = say(Text(", ", "，")).join(f"{name} {self.versions[name]}" for name in names)
         text = _LINE if self.driver else _NO_DRIVER
         return say(
             text, device=self.device, driver=self.driver, versions=versions, date=self.date[:10]

@@ -104,11 +104,17 @@ class Memory:
 
 @dataclass(frozen=True)
 class Host:
-    """Median time that Python takes for one call, without waiting for the device."""
+    """Median time that Python takes for one call, without waiting for the device.
+
+    Args:
+        replayed: the same for a replay of the call from a CUDA graph; None where it cannot be
+            captured.
+    """
 
     provider: str
     problem: AttentionProblem
     microseconds: float
+    replayed: float | None = None
     run: str = ""
 
 

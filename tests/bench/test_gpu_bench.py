@@ -28,6 +28,8 @@ def test_forward_and_backward_with_others() -> None:
         assert {(provider, "forward", "burst"), (provider, "backward", "burst")} <= done
     assert ("ours", "forward", "sustained") in done
     assert {"ours", "sdpa_flash"} <= {row.provider for row in found.hosts}
+    mine = next(row for row in found.hosts if row.provider == "ours")
+    assert mine.replayed is not None and mine.replayed < mine.microseconds
     assert {row.name for row in found.ceilings} == {"matmul", "hbm_copy"}
     short = [r for r in found.speeds if r.provider == "ours" and r.regime == "burst" and r.ms]
     assert all(row.timer == "graph" for row in short if row.ms < 0.5), "it can be captured"  # type: ignore[operator]

@@ -100,7 +100,7 @@ def test_a_short_call_is_replayed_from_a_graph(monkeypatch: pytest.MonkeyPatch) 
     prepared = timer.prepare(gpu.call)
     assert prepared.timer == "graph" and prepared.hold, "what the graph writes to stays alive"
     gpu.log.clear()
-    assert set(round(each, 6) for each in timer.burst(prepared)) == {0.2}
+    assert {round(each, 6) for each in timer.burst(prepared)} == {0.2}
     assert "call" not in gpu.log
 
 

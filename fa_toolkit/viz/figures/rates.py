@@ -45,7 +45,7 @@ _GROWTH = Text(
 _X = Text("sequence length N (log scale)", "序列长度 N（对数刻度）")
 _BYTES = Text("bytes (log scale)", "字节（对数刻度）")
 _CEILING = Text("matrix product: {rate}", "矩阵乘：{rate}")
-_UNPACED = Text(" Hollow marks: timed without pauses.", " 空心点：计时之间没有停顿。")
+_UNPACED = Text("Hollow marks: timed without pauses", "空心点：计时之间没有停顿")
 _MARKS = "os^Dvp<X>Phd*"
 _TIGHT = 0.052  # least distance of two names, as a share of the height
 
@@ -91,7 +91,7 @@ def rate_lines(
         ax.set_ylim(0, top * 1.12)
         _draw(ax, lines, theme)
         hollow = say(_UNPACED) if any(row.regime == "unpaced" for row in shown) else ""
-        source(page, f"{where}.{hollow}" if where else hollow)  # type: ignore[arg-type]
+        source(page, _sentences(where, hollow))
     return page
 
 
@@ -128,7 +128,7 @@ def peak_memory(
         ax.yaxis.set_major_locator(LogLocator(base=2.0 ** _binary_step(lines), numticks=12))
         ax.yaxis.set_major_formatter(lambda value, _: amount(value))
         _draw(ax, lines, theme)
-        source(page, where)  # type: ignore[arg-type]
+        source(page, _sentences(where))
     return page
 
 
@@ -155,6 +155,13 @@ def _binary_step(lines: dict[str, tuple[dict[int, float], bool]]) -> int:
     """Powers of two between two grid lines, so that there are about five."""
     every = [y for points, _ in lines.values() for y in points.values()]
     return max(1, round(log2(max(every) / min(every)) / 5))
+
+
+def _sentences(*parts: str) -> Text:
+    """What stands under the figure, as sentences; it was put into words before."""
+    return Text(
+        ". ".join(part for part in parts if part), "。".join(part for part in parts if part)
+    )
 
 
 def _growth(values: dict[int, float]) -> float:
