@@ -14,9 +14,11 @@ from fa_toolkit.problem import AttentionProblem
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("poisoned_empty")]
 Step = Callable[[], tuple[torch.Tensor, ...]]
+Inputs = tuple[torch.Tensor, ...]
+A_WHILE = 10**9  # cycles, about half a second
 
 
-def _packed(device: str) -> Step:
+def _packed(device: str) -> tuple[Inputs, Step]:
     """Forward and backward of three packed sequences on the device."""
     rng = torch.Generator().manual_seed(0)
     q, k, v, do = (
@@ -29,10 +31,10 @@ def _packed(device: str) -> Step:
         o = flash_attention_varlen(*leaves, cu_seqlens_q=cu, cu_seqlens_k=cu, causal=True)
         return o.detach(), *torch.autograd.grad(o, leaves, do)
 
-    return step
+    return (q, k, v, do), step
 
 
-def _dense(device: str) -> Step:
+def _dense(device: str) -> tuple[Inputs, Step]:
     problem = AttentionProblem(2, 4, 2, 130, 257, 64, dtype="bfloat16", causal=True)
     leaves = [x.to(device).requires_grad_() for x in make_qkv(problem)]
     sink = torch.linspace(-1, 1, 4, device=device, requires_grad=True)
@@ -44,24 +46,28 @@ def _dense(device: str) -> Step:
         grads = torch.autograd.grad((o.float().square().sum(), lse.sum()), [*leaves, sink])
         return o.detach(), lse.detach(), *grads
 
-    return step
+    return (*leaves, sink), step
 
 
-def _decode(device: str) -> Step:
+def _decode(device: str) -> tuple[Inputs, Step]:
     x = make(Case((900, 0, 64), (8, 2), (64, 64), page=16, dtype="float16"), device)
-    return lambda: flash_decode(
+    return (x.q, x.k_cache, x.v_cache, x.seq_lens), lambda: flash_decode(
         x.q, x.k_cache, x.v_cache, seq_lens=x.seq_lens, block_table=x.block_table, return_lse=True
     )
 
 
-STEPS: dict[str, Callable[[str], Step]] = {"dense": _dense, "packed": _packed, "decode": _decode}
+STEPS: dict[str, Callable[[str], tuple[Inputs, Step]]] = {
+    "dense": _dense,
+    "packed": _packed,
+    "decode": _decode,
+}
 
 
 @pytest.mark.parametrize("name", STEPS)
 def test_tensors_on_a_device_that_is_not_current(name: str) -> None:
     if torch.cuda.device_count() < 2:
         pytest.skip("needs two GPUs")
-    there, here = STEPS[name]("cuda:1")(), STEPS[name]("cuda:0")()
+    there, here = STEPS[name]("cuda:1")[1](), STEPS[name]("cuda:0")[1]()
     assert torch.cuda.current_device() == 0
     for a, b in zip(there, here, strict=True):
         assert a.device.index == 1 and torch.equal(a.cpu(), b.cpu())
@@ -69,26 +75,29 @@ def test_tensors_on_a_device_that_is_not_current(name: str) -> None:
 
 @pytest.mark.parametrize("name", STEPS)
 def test_side_streams(name: str) -> None:
-    """Two streams at once, each behind a long wait: nothing runs on the default stream instead."""
-    step = STEPS[name]("cuda")
-    expected = step()
+    """The inputs come to be only on a side stream, after a long wait: no launch may be elsewhere."""
+    inputs, step = STEPS[name]("cuda")
+    expected, kept = step(), [x.detach().clone() for x in inputs]
+    stream = torch.cuda.Stream()
+    with torch.no_grad():
+        for x in inputs:
+            x.zero_()
+    assert not torch.equal(step()[0], expected[0])
     torch.cuda.synchronize()
-    found = []
-    for stream in [torch.cuda.Stream() for _ in range(2)]:
-        with torch.cuda.stream(stream):
-            torch.cuda._sleep(20_000_000)
-            started = torch.cuda.Event()
-            started.record()
-            found.append(step())
-            assert not started.query() and not stream.query()
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(A_WHILE)
+        with torch.no_grad():
+            for x, values in zip(inputs, kept, strict=True):
+                x.copy_(values)
+        found = step()
+        assert not stream.query()  # nothing waited for the device
     torch.cuda.synchronize()
-    for results in found:
-        assert all(torch.equal(a, b) for a, b in zip(results, expected, strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
 
 
 @pytest.mark.parametrize("name", STEPS)
 def test_a_captured_graph_replays_the_step(name: str) -> None:
-    step = STEPS[name]("cuda")
+    _, step = STEPS[name]("cuda")
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
