@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from .figures.tiles import score_tiles
     from .figures.traffic import traffic_bars
     from .figures.walk import tile_walk
-    from .sliders import scrub
-    from .softmax_stepper import stepper
     from .flash_tiles import tile_player
     from .hbm_traffic import traffic_player
+    from .sliders import scrub
+    from .softmax_stepper import stepper
 
 
 def __getattr__(name: str) -> Any:

@@ -25,7 +25,9 @@ def plain(value: float, digits: int = 3) -> str:
         text = f"{size:.{digits - 1}e}"
     else:
         text = f"{size:#.{digits}g}"
-        if "." in text:
+        if "e" in text:  # 999.7 rounds up to 1,000
+            text = f"{size:,.0f}"
+        elif "." in text:
             text = text.rstrip("0").rstrip(".")
     return (_MINUS if value < 0 else "") + text
 

@@ -12,30 +12,65 @@ import pytest
 from fa_toolkit.viz import assets
 
 STATIC = Path(assets.__file__).parent / "static"
-NODE = shutil.which("node")
+NODE, TSC = shutil.which("node"), shutil.which("tsc")
 #: Font Awesome, which notebooks load, draws glyphs on these; ours must not share them.
 FONT_AWESOME = {"fa-play", "fa-pause", "fa-check", "fa-cut", "fa-table", "fa-header", "fa-eye"}
 
+#: Classes of page elements that Python writes.
+OWN_CLASSES: set[str] = {"fa-player", "fa-viz"}
 
-def test_module_is_self_contained() -> None:
-    source = assets.module("stepper.js")
+#: A widget's module and the style sheets it comes with.
+WIDGETS = {
+    "stepper.js": ("player.css", "stepper.css"),
+    "tile_player.js": ("player.css", "tile_player.css"),
+    "traffic_player.js": ("player.css", "traffic_player.css"),
+}
+#: Classes whose end is computed: the icon, the tensor.
+COMPUTED = ("fa-do-", "fa-ink-", "fa-fill-")
+
+
+@pytest.mark.parametrize("widget", WIDGETS)
+def test_module_is_self_contained(widget: str) -> None:
+    source = assets.module(widget)
     assert not re.search(r"^\s*import\b", source, re.M)
     assert source.count("export default") == 1 and not re.search(
         r"^export (?!default)", source, re.M
     )
     assert "http://www.w3.org/2000/svg" in source
-    assert not re.search(r"https?://(?!www\.w3\.org)", source + assets.style("player.css"))
-    names = re.findall(r"^(?:const|let|function|class) (\w+)", source, re.M)
-    assert len(names) == len(set(names)), "top-level names must be unique once joined"
+    both = source + assets.style(*WIDGETS[widget])
+    assert not re.search(r"https?://(?!www\.w3\.org)", both)
+    assert not re.search(r"\b(?:fetch|XMLHttpRequest|WebSocket|eval|innerHTML)\b", source)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ('import { a } from "./b.js"; import { c } from "./d.js";\n', "cannot inline"),
+        ('import x from "./b.js";\n', "cannot inline"),
+        ('import * as x from "./b.js";\n', "cannot inline"),
+        ('import { a } from "react";\n', "cannot inline"),
+        ("export { a };\n", "cannot inline"),
+        ("const a = 1;\nfunction a() {}\n", "two files: a"),
+    ],
+)
+def test_what_cannot_be_joined_is_refused(source: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        assets.check(source, "made_up.js")
+
+
+def test_an_import_that_renames_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assets, "read", lambda name: 'import { a as b } from "./c.js";\n')
+    with pytest.raises(ValueError, match="renames"):
+        assets.module.__wrapped__("made_up.js")
 
 
 def test_classes_in_use_are_styled_and_not_font_awesomes() -> None:
     code = "".join(path.read_text(encoding="utf-8") for path in STATIC.glob("*.js"))
-    css = assets.style("player.css", "stepper.css")
+    css = assets.style(*dict.fromkeys(sheet for sheets in WIDGETS.values() for sheet in sheets))
     used = set(re.findall(r"\bfa-[a-z][\w-]*", code)) | set(re.findall(r"\.(fa-[\w-]+)", css))
     assert not used & FONT_AWESOME
     unknown = set(re.findall(r"\.(fa-[\w-]+)", css)) - set(re.findall(r"fa-[\w-]+", code))
-    assert {name for name in unknown if not name.startswith("fa-do-")} == set()
+    assert {name for name in unknown if not name.startswith(COMPUTED)} <= OWN_CLASSES
 
 
 @pytest.mark.skipif(NODE is None, reason="Node is not installed")
@@ -48,8 +83,18 @@ def test_javascript_by_nodes_own_runner() -> None:
 
 
 @pytest.mark.skipif(NODE is None, reason="Node is not installed")
-def test_joined_module_parses(tmp_path: Path) -> None:
-    joined = tmp_path / "stepper.mjs"
-    joined.write_text(assets.module("stepper.js"), encoding="utf-8")
+@pytest.mark.parametrize("widget", WIDGETS)
+def test_joined_module_parses(widget: str, tmp_path: Path) -> None:
+    joined = tmp_path / "joined.mjs"
+    joined.write_text(assets.module(widget), encoding="utf-8")
     result = subprocess.run([NODE or "", "--check", str(joined)], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(TSC is None, reason="tsc is not installed (Debian: node-typescript)")
+def test_types_in_jsdoc_hold() -> None:
+    result = subprocess.run(
+        [TSC or "", "-p", str(STATIC / "tsconfig.json")], capture_output=True, text=True, timeout=280
+    )
+    assert result.returncode == 0, result.stdout[-3000:]

@@ -18,11 +18,23 @@ export function plain(value, digits = 3) {
   if (size >= 10 ** digits) text = size < 1e6 ? grouped(size) : exponent(size, digits - 1);
   else if (size < 1e-4) text = exponent(size, digits - 1);
   else {
-    text = size.toPrecision(digits);
-    if (text.includes("e")) text = String(Number(text));
-    if (text.includes(".")) text = text.replace(/\.?0+$/, "");
+    text = precise(size, digits);
+    if (text.includes("e")) text = grouped(size); // 999.7 rounds up to 1,000
+    else if (text.includes(".")) text = text.replace(/\.?0+$/, "");
   }
   return (value < 0 ? MINUS : "") + text;
+}
+
+/**
+ * Significant digits, ties to even as Python rounds; toPrecision takes the larger.
+ * @param {number} size
+ * @param {number} digits
+ */
+function precise(size, digits) {
+  const scale = 10 ** (digits - 1 - Math.floor(Math.log10(size)));
+  const scaled = size * scale;
+  const tie = scaled - Math.floor(scaled) === 0.5 && Math.floor(scaled) % 2 === 0;
+  return (tie ? Math.floor(scaled) / scale : size).toPrecision(digits);
 }
 
 /**
@@ -34,14 +46,20 @@ function exponent(value, digits) {
 }
 
 /**
- * A whole number with commas, ties to even as Python rounds.
+ * The nearest whole number, ties to even as Python rounds.
+ * @param {number} value
+ */
+function even(value) {
+  const floor = Math.floor(value);
+  return value - floor === 0.5 ? floor + (floor % 2) : Math.round(value);
+}
+
+/**
+ * A whole number with commas.
  * @param {number} value
  */
 function grouped(value) {
-  const floor = Math.floor(value);
-  const half = value - floor === 0.5;
-  const whole = half ? floor + (floor % 2) : Math.round(value);
-  return String(whole).replace(/\B(?=(\d{3})+$)/g, ",");
+  return counted(even(value));
 }
 
 /**
@@ -63,7 +81,7 @@ function scaled(value, base, units) {
     value /= base;
     step += 1;
   }
-  return `${step === 0 ? value.toFixed(0) : plain(value, 4)} ${units[step]}`;
+  return `${step === 0 ? even(value) : plain(value, 4)} ${units[step]}`;
 }
 
 /**

@@ -1,0 +1,69 @@
+// Answers Python's questions about the JavaScript parts: node parity.mjs questions.json > answers.json
+import { readFileSync } from "node:fs";
+import { columns } from "../../../fa_toolkit/viz/static/columns.js";
+import { film, NEVER } from "../../../fa_toolkit/viz/static/film.js";
+import { amount, filled, plain, rate, subtrahend } from "../../../fa_toolkit/viz/static/numbers.js";
+import { bills, race } from "../../../fa_toolkit/viz/static/race.js";
+import { firstFlashWalk, flashWalk, standardWalk, TENSORS, visiblePairs } from "../../../fa_toolkit/viz/static/walk.js";
+
+const asked = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const real = (x) => ({ inf: Infinity, "-inf": -Infinity, nan: NaN })[x] ?? x;
+
+function numbers(values) {
+  return values.map(real).map((x) => ({ plain: plain(x), four: plain(x, 4), subtrahend: subtrahend(x),
+    amount: Math.abs(x) < Infinity ? amount(Math.abs(x)) : "", rate: Math.abs(x) < Infinity ? rate(Math.abs(x)) : "" }));
+}
+
+function walks(cases) {
+  return cases.map((sizes) => {
+    const made = { standard: standardWalk(sizes), flash: flashWalk(sizes), fa1: firstFlashWalk(sizes) };
+    const byTensor = {};
+    for (const [name, walk] of Object.entries(made)) {
+      const sum = bills(walk, TENSORS.length);
+      byTensor[name] = TENSORS.map((_, t) => [sum.of(walk.bytes.length, t, 0), sum.of(walk.bytes.length, t, 1)]);
+    }
+    const ends = ["programs", "tiles"].map((detail) => {
+      const run = race([made.standard, made.flash], detail);
+      const last = run.frames - 1;
+      return { frames: run.frames, moved: [run.moved(0, last), run.moved(1, last)], totals: run.totals,
+        rising: [0, 1].every((w) => run.at[w].every((at, f) => f === 0 || at >= run.at[w][f - 1])) };
+    });
+    return { ...made, byTensor, ends, pairs: visiblePairs(sizes) };
+  });
+}
+
+function films(cases) {
+  return cases.map(({ head, blob }) => {
+    const bytes = Buffer.from(blob, "base64");
+    const data = columns(head.layout, new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    return Object.fromEntries(["tiles", "operations"].map((cut) => {
+      const roll = film(head, data, data[`${cut}_stop`]);
+      const frames = Array.from({ length: roll.frames }, (_, f) => {
+        const done = [];
+        roll.doneAt[roll.phase[f]].forEach((at, i) => f > 0 && at < f && done.push(i));
+        const chip = {};
+        for (const name of head.names) {
+          const value = roll.value(f, name);
+          if (value) chip[name] = [value.rows, value.cols, ...Array.from(value.data.slice(0, 3), (x) => (Number.isFinite(x) ? x : String(x)))];
+        }
+        const lit = {};
+        for (const name of head.tensors) if (roll.loaded(f, name) >= 0) lit[name] = roll.loaded(f, name);
+        const stored = {};
+        for (const name of head.tensors) {
+          const side = ["K", "V", "dK", "dV"].includes(name) ? roll.cols : roll.rows;
+          const tiles = Array.from({ length: side }, (_, i) => i).filter((i) => roll.stored(name, i) <= f && roll.stored(name, i) !== NEVER);
+          if (tiles.length) stored[name] = tiles;
+        }
+        return { now: roll.tile[f], done, chip, lit, stored, moved: [roll.moved[2 * f], roll.moved[2 * f + 1]] };
+      });
+      return [cut, frames];
+    }));
+  });
+}
+
+console.log(JSON.stringify({
+  numbers: numbers(asked.numbers ?? []),
+  filled: (asked.filled ?? []).map(([template, values]) => filled(template, values)),
+  walks: walks(asked.walks ?? []),
+  films: films(asked.films ?? []),
+}));

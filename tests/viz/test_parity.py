@@ -1,0 +1,163 @@
+"""What Python and the browser both work out comes out the same: labels, walks, frames of a film."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import random
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fa_toolkit.io_model import (
+    fa1_forward_traffic,
+    flash_forward_traffic,
+    standard_forward_traffic,
+    visible_pairs,
+)
+from fa_toolkit.problem import AttentionProblem, TileShape
+from fa_toolkit.viz.flash_tiles.moment import moment
+from fa_toolkit.viz.flash_tiles.state import TileState, traced
+from fa_toolkit.viz.hbm_traffic.state import TENSORS, moves, trace
+from fa_toolkit.viz.numbers import amount, plain, rate, subtrahend
+from fa_toolkit.viz.player.words import filled
+
+NODE = shutil.which("node")
+pytestmark = pytest.mark.skipif(NODE is None, reason="Node is not installed")
+SCRIPT = Path(__file__).parent / "js" / "parity.mjs"
+
+draw = random.Random(5)
+NUMBERS = [
+    0.0, 1.0, -2.0, 0.135335, 1234.0, 999.5, 1000.5, 123456.7, 999999.4, 1e6, 2.5e9, 1e-4, 9.99e-5, -3e-7, 0.1, 100.0,
+    0.0999999, 7.0, 64.0, 1536.0, 40 * 2**20, 1023.9, 1024.0, float("inf"), float("-inf"), float("nan"),
+    *(draw.choice((-1, 1)) * 10 ** draw.uniform(-7, 9) for _ in range(300)),
+    *(float(draw.randrange(10**7)) for _ in range(100)),
+]  # fmt: skip
+TEMPLATES = [("a {0} b *{1}*", [2.0, 0.0189]), ("{1}{0}", [1e6, -0.5]), ("none", []), ("{0}", [0.25])]
+WALKS = [
+    (64, 64, 16, 16, 16, False), (64, 64, 16, 16, 32, True), (60, 60, 8, 16, 16, True), (1, 64, 16, 16, 16, False),
+    (1, 50, 8, 64, 16, True), (33, 33, 8, 64, 8, True), (16, 16, 8, 4, 4, True), (40, 40, 24, 8, 64, False),
+]  # fmt: skip
+FILMS: dict[str, tuple[AttentionProblem, TileShape, bool]] = {
+    "causal": (AttentionProblem(len_q=16, len_k=16, head_dim=8, causal=True), TileShape(4, 4), False),
+    "ragged": (AttentionProblem(len_q=13, len_k=22, head_dim=4, causal=True), TileShape(4, 8), False),
+    "window": (AttentionProblem(len_q=16, len_k=16, head_dim=4, window=(3, 0)), TileShape(4, 2), False),
+    "backward": (AttentionProblem(len_q=12, len_k=12, head_dim=8, causal=True), TileShape(4, 4), True),
+    "backward-ragged": (AttentionProblem(len_q=10, len_k=15, head_dim=4), TileShape(4, 8), True),
+}  # fmt: skip
+
+
+def _problem(case: tuple[int, int, int, int, int, bool]) -> tuple[AttentionProblem, TileShape]:
+    q, k, d, m, n, causal = case
+    return AttentionProblem(len_q=q, len_k=k, head_dim=d, causal=causal), TileShape(m, n)
+
+
+def _state(name: str) -> TileState:
+    problem, tile, backward = FILMS[name]
+    run, error = traced(problem, tile, backward=backward, seed=3)
+    assert error == ""
+    return TileState(run, lang="en")
+
+
+@pytest.fixture(scope="module")
+def films() -> dict[str, TileState]:
+    return {name: _state(name) for name in FILMS}
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory, films: dict[str, TileState]) -> Any:
+    """Everything asked of Node, in one process."""
+    plain_json = {math.inf: "inf", -math.inf: "-inf"}
+    asked = {
+        "numbers": ["nan" if x != x else plain_json.get(x, x) for x in NUMBERS],
+        "filled": TEMPLATES,
+        "walks": [
+            {"lenQ": q, "lenK": k, "d": d, "blockM": m, "blockN": n, "causal": c, "itemsize": 2}
+            for q, k, d, m, n, c in WALKS
+        ],
+        "films": [
+            {"head": dict(state.head), "blob": base64.b64encode(state.blob).decode()}
+            for state in films.values()
+        ],
+    }
+    path = tmp_path_factory.mktemp("parity") / "asked.json"
+    path.write_text(json.dumps(asked), encoding="utf-8")
+    done = subprocess.run(
+        [NODE or "", str(SCRIPT), str(path)], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+def test_labels_are_the_same_strings(answers: Any) -> None:
+    for x, found in zip(NUMBERS, answers["numbers"], strict=True):
+        assert found["plain"] == plain(x), x
+        assert found["four"] == plain(x, 4), x
+        assert found["subtrahend"] == subtrahend(x), x
+        if math.isfinite(x):
+            assert found["amount"] == amount(abs(x)), x
+            assert found["rate"] == rate(abs(x)), x
+    assert answers["filled"] == [filled(template, values) for template, values in TEMPLATES]
+
+
+@pytest.mark.parametrize("index", range(len(WALKS)), ids=[str(case) for case in WALKS])
+def test_a_walk_is_the_traced_run_event_by_event(answers: Any, index: int) -> None:
+    problem, tile = _problem(WALKS[index])
+    walked = answers["walks"][index]
+    for side, tape in zip(("standard", "flash"), trace(problem, tile), strict=True):
+        wanted = moves(tape)
+        assert walked[side]["phases"] == list(tape.phases)
+        for name in ("phase", "program", "kind", "tensor", "bytes", "box"):
+            assert walked[side][name] == wanted[name].ravel().tolist(), (side, name)
+
+
+@pytest.mark.parametrize("index", range(len(WALKS)), ids=[str(case) for case in WALKS])
+def test_a_walk_costs_what_the_io_model_says(answers: Any, index: int) -> None:
+    problem, tile = _problem(WALKS[index])
+    bills = {
+        "standard": standard_forward_traffic(problem, tile),
+        "flash": flash_forward_traffic(problem, tile),
+        "fa1": fa1_forward_traffic(problem, tile),
+    }
+    walked = answers["walks"][index]
+    assert walked["pairs"] == visible_pairs(problem)
+    for name, bill in bills.items():
+        found = {
+            tensor: tuple(moved)
+            for tensor, moved in zip(TENSORS, walked["byTensor"][name], strict=True)
+            if any(moved)
+        }
+        assert found == dict(bill.by_tensor), name
+    for run in walked["ends"]:
+        assert run["totals"] == run["moved"] == [bills["standard"].total, bills["flash"].total]
+        assert run["rising"]
+
+
+@pytest.mark.parametrize("name", FILMS)
+@pytest.mark.parametrize("cut", ["tiles", "operations"])
+def test_every_frame_of_a_film_is_pythons_moment(
+    answers: Any, films: dict[str, TileState], name: str, cut: str
+) -> None:
+    state = films[name]
+    assert state.tape is not None
+    roll = answers["films"][list(FILMS).index(name)][cut]
+    frames = state.cuts[cut]
+    assert len(roll) == len(frames)
+    cols = -(-state.tape.problem.len_k // state.tape.tile.block_n)
+    for step in range(0, len(frames), 1 if cut == "tiles" else 3):
+        now, found = moment(state.tape, frames, step), roll[step]
+        assert found["now"] == (-1 if now.now is None else now.now[0] * cols + now.now[1]), step
+        assert found["done"] == sorted(r * cols + c for r, c in now.done), step
+        assert found["lit"] == now.lit and tuple(found["moved"]) == now.moved, step
+        assert found["stored"] == {k: sorted(v) for k, v in now.stored.items()}, step
+        assert found["chip"].keys() == now.chip.keys(), step
+        for key, (rows, width, *first) in found["chip"].items():
+            values = now.chip[key]
+            assert (rows, width) == values.shape
+            assert np.allclose([float(x.replace("Infinity", "inf")) if isinstance(x, str) else x for x in first],
+                               values.ravel()[:3], rtol=1e-6)  # fmt: skip
