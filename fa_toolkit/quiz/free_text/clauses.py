@@ -88,6 +88,7 @@ REPORTED = re.compile(
     r"|\b(?:a |the |one )?(?:common|popular|widespread|frequent|usual|classic|typical) (?:myth|misconception|misunderstanding|mistake|belief|error|claim|misreading|wrong answer)"
     r"|\b(?:myth|misconception|rumou?r|legend)\b (?:is|has it|says|that)"
     r"|\b(?:i|we) (?:first|once|initially|originally|used to|at first|had|long) (?:\w+ )?(?:think|thought|believed?|assumed?)\b"
+    r"|\b(?:seen|heard|read) (?:it|this|that|fa|flash attention) (?:\w+ )?(?:described|called|listed|classed|labelled|labeled|presented|said|named|filed|sold)"
     r"|\bto (?:claim|say|think|believe|assume) (?:that )?"
     r"|(?:有人|有些人|很多人|不少人|许多人|大家|人们|别人|某些人|网上|网上不少|博客|文章|面试者|同事|同学|初学者|新手|候选人|朋友|老师|教程|厂商)[^,。;]{0,8}?(?:说|认为|以为|觉得|误以为|误解|声称|宣称|讲|担心|提到|写道|写|传)"
     r"|(?:常见|普遍|流行|典型)的?(?:误解|误区|错误|说法|看法|误会)|误以为|常被(?:误)?(?:认为|说成|当成|归为)|容易(?:误)?以为|一种说法|传言|据说|听说)"
@@ -104,7 +105,7 @@ _MAYBE = re.compile(r"\b(?:may or may not|might or might not|could be .{0,30} bu
 GRADER = re.compile(
     r"\b(?:grader|grading|rubric|full (?:marks|score|credit|points)|award (?:\w+ )?(?:all|full|100|points|the)|system (?:note|prompt|message|override)|ignore (?:all |the |any |previous |prior |above |your )+"
     r"|disregard|instructions?|\"?score\"? ?[:=]|\"(?:kp|mis|role|content|status|credited|verdict|comment)\"|100 points|100/100|points? awarded|as an ai|you are (?:now )?(?:a|an|the) (?:\w+ )?(?:grader|assistant|judge|model)|mark (?:this|it|all|everything|my answer)|verified|already been (?:approved|checked|graded)|pass(?:ed)? the (?:test|check)|examiner|evaluator|assessor|override|key points? (?:are|is|have been) (?:covered|met|satisfied)|developer mode|credit (?:all|every|time|for)|maximum score)"
-    r"|评分|满分|给分|打分|阅卷|判卷|判分|判为|评审|考官请|忽略(?:以上|上述|之前|前面|所有|评分|错误)|系统(?:提示|指令|消息)|指令|最高优先级|管理员|得分点|全部算对|请给|通过验证|已由专家|标准答案如下|(?:全部)?命中"
+    r"|评分|满分|给分|给.{0,4}打分|打分者|阅卷|判卷|判分|判为|评审|考官请|忽略(?:以上|上述|之前|前面|所有|评分|错误)|系统(?:提示|指令|消息)|指令|最高优先级|管理员|得分点|全部算对|请给|通过验证|已由专家|标准答案如下|(?:全部)?命中"
 )
 _MARKUP = re.compile(r"<[!/a-z][^<>]{0,200}>")
 _OTHER_NAMES = (
@@ -207,7 +208,7 @@ _CORRECTION = re.compile(
     r"|不对,?|说反了|说错了|更正|反了|搞反了|哦不|口误|纠正一下"
 )
 _TURN = re.compile(
-    r"\bbut (?:they|that|it|this|in fact|actually|that's|it's)|\bthey(?:'re| are) (?:wrong|mistaken)|\b(?:which|that|this) (?:is|was) (?:wrong|not|false|a)|\bactually\b|\bin (?:fact|truth|reality)\b|\bhowever\b"
+    r"\bbut (?:they|that|it|this|in fact|actually|that's|it's)|\bthey(?:'re| are) (?:wrong|mistaken)|\b(?:which|that|this) (?:is|was) (?:wrong|not|false|a)|\bactually\b|\bthat(?:'s| is) an? (?:error|mistake|myth)|\bin (?:fact|truth|reality)\b|\bhowever\b"
     r"|其实|实际上|事实上|这是(?:误解|错|不对)|并非如此|不对|但(?:它|实际|其实)|而是|错了"
 )
 _REFUTED = re.compile(r"\b(?:not|n't|never)\b")

@@ -18,7 +18,7 @@ _CHARACTERS = {
     **dict.fromkeys("−–‒﹣－", "-"), **dict.fromkeys("—―", " — "), **dict.fromkeys("’‘`´", "'"),
     **dict.fromkeys("“”„«»「」『』", '"'), **dict.fromkeys("×✕╳", "x"), **dict.fromkeys("·∙⋅", "*"),
     **dict.fromkeys("Σ∑σ", " sum "), **dict.fromkeys("≈≃∼", "~"), **dict.fromkeys("⇒➜➔➡⟶", "→"),
-    **dict.fromkeys("•●◦▪■", "\n"), "ℓ": "l", "←": "<-", "α": "alpha", "∝": " proportional to ",
+    **dict.fromkeys("•●◦▪■", "\n"), "θ": "o", "Θ": "o", "Ω": "o", "ω": "o", "ℓ": "l", "←": "<-", "α": "alpha", "∝": " proportional to ",
     "\t": " ", "\r": "\n", "\u2028": "\n", "\u2029": "\n", "\x0b": "\n", "\x0c": "\n",
     "！": "!", "？": "?", "；": ";", "：": ":", "，": ",", "（": "(", "）": ")", "～": "~",
 }  # fmt: skip
@@ -37,11 +37,25 @@ class Folded(NamedTuple):
         return self.at[start], self.at[max(start, end - 1)] + 1 if end > start else self.at[start]
 
 
+_DIGITS = str.maketrans("零一二三四五六七八九点", "0123456789.")
+_WORD_DIGITS = dict(zip("zero one two three four five six seven eight nine".split(), "0123456789", strict=True)) | {"oh": "0"}
+
+
+def _spoken(match: re.Match[str]) -> str:
+    """ "one point three seven" as 1.37."""
+    tail = "".join(_WORD_DIGITS[word] for word in match[2].split())
+    return f"{_WORD_DIGITS[match[1]]}.{tail} "
+
+
 #: (pattern, replacement), in order; each pattern is bounded, so that a pass is linear.
 _PASSES: tuple[tuple[re.Pattern[str], _Replacement], ...] = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
+        (r"<[/!a-z][^<>\n]{0,200}>", "\n"),
+        (r"\{[^{}\n]{0,300}\"[^{}\n]{0,20}:[^{}\n]{0,300}\}", "\n"),
         (r"\$|\\(?:left|right|,|;|!|\(|\)|\[|\])", " "),
+        (r"\\(?:leftarrow|gets)", "<-"),
+        (r"\\(?:to|rightarrow|longrightarrow|implies)(?=[^a-z]|o\(|[a-z]\\)", "→"),
         (r"\\(?:mathrm|mathbf|mathcal|mathbb|text|operatorname|boldsymbol)\{([^{}]{1,20})\}", r"\1"),
         (r"\\(?:mathrm|mathbf|mathcal|mathbb|mathit|text|operatorname|tilde|hat|bar|boldsymbol)", ""),
         (r"\\d?frac\{([^{}]{1,40})\}\{([^{}]{1,40})\}", r"(\1)/(\2)"),
@@ -62,6 +76,8 @@ _PASSES: tuple[tuple[re.Pattern[str], _Replacement], ...] = tuple(
         (r"(?<=o)\( ?([nltsm]) ?([23]|\^ ?[23])", r"(\1^\2"),
         (r"\^\^", "^"),
         (r"(?<![a-z])hole (?=row|line|matrix|thing|vector)", "whole "),
+        (r"[零一二三四五六七八九]点[零一二三四五六七八九]{1,6}", lambda m: m[0].translate(_DIGITS)),
+        (r"(?<![a-z])(zero|one) point ((?:(?:zero|oh|one|two|three|four|five|six|seven|eight|nine) ?){1,5})", _spoken),
         (r" {2,}", " "),
         (r"(?<![a-z])(?:sequence|seq(?:_|uence)?)[ _-]?len(?:gth)?s?(?![a-z])", "seqlen"),
         (r"(?<![a-z])queries ?, ?keys,? ?(?:and|&) ?(?:the )?values(?![a-z])", "qkv"),

@@ -40,6 +40,7 @@ def is_list(text: str, least: int = 4, share: float = 0.75) -> bool:
         len(latin) >= 7
         and not re.search(r"[=<>→]|[\u4e00-\u9fff]{3}", text)
         and not _GLUE.search(text)
+        and not _VERB.search(_NOUNS.sub(" ", text))
     )
 
 
@@ -47,6 +48,7 @@ _GLUE = re.compile(
     r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|can|could|will|would|should|must|the|a|an|it|its|they|them|you|we|i|"
     r"this|that|these|which|who|to|of|in|on|at|by|for|with|from|into|than|as|so|if|when|because|since|but|while|no|not|never)(?![a-z-])|n't\b"
 )
+_NOUNS = re.compile(r"\b(?:reads?|writes?|loads?|stores?|computes?|splits?|cuts?|back|out|up|work|updates?|drops?|change|cost|costs|same|all|per|use)\b")
 _FORMULA = re.compile(r"[a-z]{1,2} ?= ?[a-z^*@ ]{1,8}$")
 _COMPOUNDS = re.compile(r"重计算|计算量|计算|读写|存储|显存|缓存|访存|注意力|乘法|加法|减法|除法|不变|放大|内存|归一化|一致|装载|三读三写|一读一写")
 
@@ -77,6 +79,9 @@ _SMALL = frozenset(
     "when why which where so can you me about my i we would will let us your answer question first "
     "then now next also etc has have not explain describe".split()
 )
+_TITLE = re.compile(
+    r"\byou(?:'re| are) asking (?:me )?(?:about|for|how|why|what)|\bthe question (?:is|asks|was|reads|concerns|at hand)\b|\bi (?:was|am|have been) asked\b|本题|题目(?:是|:|问)|(?:问题|题目|这题)(?:问|要求)的?是|您问的|你问的"
+)
 _ASKS = re.compile(
     r"\b(?:you (?:are|'re) asking|the question (?:is|asks|was|reads|concerns)|(?:i|we) (?:am|'m|was|have been|are) (?:asked|being asked)|asked (?:to|about|for)|in other words|"
     r"(?:i|we) (?:will|shall|'ll|am going to|want to|would like to|should|have to|need to) (?:now )?(?:explain|describe|discuss|answer|talk|address|look|derive|compare|show|say)|your question|to answer (?:this|the) question|the task is)\b"
@@ -89,7 +94,9 @@ def is_echo(sentence: str, prompts: Sequence[frozenset[str]]) -> bool:
     said = grams(sentence)
     if len(said) < 3:
         return False
-    limit = 0.62 if _ASKS.search(sentence) else 0.85
+    if _TITLE.search(sentence):
+        return True
+    limit = 0.5 if _ASKS.search(sentence) else 0.85
     return any(sum(word in prompt for word in said) >= limit * len(said) for prompt in prompts)
 
 

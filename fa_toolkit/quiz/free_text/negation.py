@@ -37,8 +37,10 @@ _STOP = re.compile(
 )
 _LONG = re.compile(r"neither|nor|把|将|让|去|再")
 _AFTER = re.compile(
-    r"^[^,.;。]{0,16}?(?:\b(?:is|are|was|were|has|does|do)(?: not|n't| never| in no way)\b(?! (?:exactly |just |only |simply )?(?:the only|just|only|merely))|\bis (?:wrong|false|a myth|nonsense|unnecessary)|\b(?:is|are) (?:unneeded|unnecessary|avoided|eliminated|skipped|gone)\b|\bunchanged\b|(?:has|have|had) nothing to do|(?:is|was) (?:beside|irrelevant))"
-    r"|^.{0,5}?(?:不需要|没有?必要|不必要|并不存在|不存在|是错的|是不对的|不成立|都不|都没|也不(?!变)|也没|并不|没有(?!变|区别|差别)|.{0,6}?(?:没(?:什么|有)?关系|无关))"
+    r"^,? ?(?:(?:\b(?:is|are|was|were|has been|have been)(?: \w{2,9}ly)?(?: not|n't| never| in no way| neither)\b(?! (?:exactly |just |only |simply )?(?:the only|just|only|merely|enough|known|in)))"
+    r"|\b(?:is|are|was|were) (?:wrong|false|a myth|nonsense|unnecessary|unneeded|avoided|eliminated|skipped|gone|out of the question|absent|missing|beside the point|irrelevant)\b"
+    r"|\b(?:has|have|had) nothing to do)"
+    r"|^.{0,3}?(?:不需要|没有?必要|不必要|并不存在|不存在|是错的|是不对的|不成立|都不(?!变)|都没|并不|.{0,3}?没(?:什么|有)?关系|.{0,3}?无关)"
 )
 
 

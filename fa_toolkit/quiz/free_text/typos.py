@@ -18,7 +18,7 @@ chunk chunks combine combined communication complete completely complexity compr
 computation computations compute computed computes computing constant context correct corrected
 correction correctly cubic decode decoding denominator denominators depend depends difference
 different dimension dimensions divide divided divides double doubles element
-elements entire equal equals equivalent every exact exactly expensive exponent exponential
+elements entire equal equals equivalent every everything exact exactly expensive exponent exponential
 exponentials exponents factor faster fastest fewer final finite first float floating footprint
 forward fragment fused fusion global gradient gradients growing hardware hidden however identical
 identity inside instead intermediate intermediates iteration keeping kernel kernels larger largest
