@@ -27,6 +27,10 @@ BLOCKS_PER_SM = 2
 MOST_SPLITS = 128  # more parts cost the merge more than they hide
 TALLEST_TILE = 64
 INTERPRETER_SMS = 2
+# attention takes the path of decoding for at most as many queries, at least as many keys in sight
+FEW_QUERIES = 128
+LONG_KEYS = 1024  # the second launch takes as long as reading some hundred keys
+SHORTEST_SPLIT = 128  # keys; shorter ones cost the merge more than they hide
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,46 @@ def choose_splits(programs: int, key_tiles: int, sms: int) -> int:
     return max(1, min(wanted, key_tiles, MOST_SPLITS))
 
 
+def split_plan(
+    problem: AttentionProblem, device: Device, sms: int, *, dropout: bool = False
+) -> DecodePlan | None:
+    """Whether `flash_forward` takes the path of decoding, and how; None: its own kernel.
+
+    It does for few queries and long keys, if a tile of packed rows then saves the heads of a group
+    their own loads, or if a program for each tile of queries would leave half of the device idle.
+
+    Example:
+        >>> hopper = Device((9, 0), 232448)
+        >>> step = AttentionProblem(1, 32, 8, 1, 8192, 128)  # one sequence, one query
+        >>> split_plan(step, hopper, 132).splits
+        33
+        >>> split_plan(AttentionProblem(1, 32, 8, 8192, 8192, 128), hopper, 132) is None
+        True
+    """
+    if dropout or not 0 < problem.len_q <= FEW_QUERIES or problem.len_k < LONG_KEYS:
+        return None
+    low, high = problem.visible_keys(0, problem.len_q)
+    heads = problem.batch * problem.heads_q
+    if high - low < LONG_KEYS or not heads:
+        return None
+    shared = problem.group > 1 and packed_rows(problem) <= TALLEST_TILE
+    programs = heads * -(-problem.len_q // plan_launch(problem, device).tile.block_m)
+    if not shared and 2 * programs > sms:
+        return None
+    launch = plan_decode(problem, device, sms, num_splits=1).launch
+    row_tiles = -(-packed_rows(problem) // launch.tile.block_m)
+    programs = problem.batch * problem.heads_kv * row_tiles
+    splits = choose_splits(programs, (high - low) // SHORTEST_SPLIT, sms)
+    return DecodePlan(launch, splits) if shared or splits > 1 else None
+
+
+def choose_split(
+    problem: AttentionProblem, device: torch.device, *, dropout: bool = False
+) -> DecodePlan | None:
+    """`split_plan` for the device that tensors of this call live on."""
+    return split_plan(problem, *_device(device), dropout=dropout)
+
+
 def choose_decode(
     problem: AttentionProblem,
     device: torch.device,
@@ -116,16 +160,18 @@ def choose_decode(
     num_splits: int | None = None,
 ) -> DecodePlan:
     """`plan_decode` for the device that tensors of this call live on."""
+    return plan_decode(problem, *_device(device), tile=tile, num_splits=num_splits)
+
+
+def _device(device: torch.device) -> tuple[Device, int]:
+    """What decides a configuration there, and how many multiprocessors it has."""
     from . import runtime
 
-    on_gpu = device.type == "cuda" and runtime.mode() == "gpu"
-    index = device.index if on_gpu else None
-    kind = device_of(index) if on_gpu else INTERPRETER
-    return plan_decode(problem, kind, _sms(index), tile=tile, num_splits=num_splits)
+    if device.type != "cuda" or runtime.mode() != "gpu":
+        return INTERPRETER, INTERPRETER_SMS
+    return device_of(device.index), _sms(device.index)
 
 
 @cache
 def _sms(index: int | None) -> int:
-    if index is None:
-        return INTERPRETER_SMS
     return int(torch.cuda.get_device_properties(index).multi_processor_count)

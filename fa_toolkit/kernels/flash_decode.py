@@ -1,7 +1,7 @@
 """Decoding: few new queries against a long cache, whose keys are split over many programs.
 
-One code for contiguous and paged caches. No gradients; `fa_toolkit.flash_decode` is the public
-door, and checks what is only assumed here.
+One code for contiguous and paged caches, and for attention of few queries over many keys. No
+gradients; `fa_toolkit.flash_decode` is the public door, and checks what is only assumed here.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import torch
 import triton
 import triton.language as tl
 
-from ..problem import TileShape
+from ..problem import AttentionProblem, TileShape
+from .call import Call, output_like
 from .decode_call import bounds, decode_problem_of
-from .decode_configuration import choose_decode, packed_rows
+from .decode_configuration import DecodePlan, choose_decode, packed_rows
 from .decode_tiles import locate, visible_range
 from .flash_forward import online_softmax_step
 from .launching import on_device_of, require_kernels
@@ -27,17 +28,20 @@ from .tiles import LN_2, LOG2_E, tanh, tile_ptrs, visible_pairs
 def flash_decode_kernel(
     # inputs, outputs
     q_ptr, k_ptr, v_ptr, sink_ptr, lens_ptr, table_ptr, o_ptr, lse_ptr,
-    # strides, in elements; o and lse are contiguous, a row for each (split, batch, query, head)
+    # strides, in elements; o and lse have an axis of splits, s, before the others
     stride_qb, stride_qn, stride_qh, stride_qd,
     stride_kb, stride_kh, stride_kn, stride_kd,
     stride_vb, stride_vh, stride_vn, stride_vd,
-    stride_sh, stride_lb, stride_tb, stride_tn,
+    stride_sh, stride_lens, stride_tb, stride_tn,
+    stride_os, stride_ob, stride_on, stride_oh,
+    stride_ls, stride_lb, stride_ln, stride_lh,
     # runtime scalars
-    batch, heads_kv, group, len_q, capacity, pages, num_splits, left, right, scale, cap,
+    heads_kv, group, len_q, capacity, pages, num_splits, left, right, scale, cap,
     # constexprs
     HEAD_DIM: tl.constexpr,
     HEAD_DIM_V: tl.constexpr,
     PAGE_SIZE: tl.constexpr,
+    HAS_LENS: tl.constexpr,
     HAS_LEFT: tl.constexpr,
     HAS_RIGHT: tl.constexpr,
     HAS_CAP: tl.constexpr,
@@ -67,8 +71,10 @@ def flash_decode_kernel(
     queries = offs_m // group  # [BLOCK_M]
     heads = h_kv * group + offs_m % group  # [BLOCK_M]
 
-    # a length outside the cache counts as the nearest one inside
-    len_k = tl.minimum(tl.maximum(tl.load(lens_ptr + b * stride_lb), 0), capacity)
+    len_k = capacity
+    if HAS_LENS:
+        # a length outside the cache counts as the nearest one inside
+        len_k = tl.minimum(tl.maximum(tl.load(lens_ptr + b * stride_lens), 0), capacity)
     # query i stands at key position i + Nk - Nq (bottom-right)
     positions = queries + (len_k - len_q)  # [BLOCK_M]
     low, high = visible_range(
@@ -98,7 +104,8 @@ def flash_decode_kernel(
 
     k_ptr += h_kv * stride_kh
     v_ptr += h_kv * stride_vh
-    table_ptr += b * stride_tb
+    if PAGE_SIZE > 0:
+        table_ptr += b * stride_tb
     # a page is looked up one tile ahead, so that keys can be fetched while earlier ones are used
     block, slot = locate(start + offs_n, stop, b, table_ptr, stride_tn, pages, PAGE_SIZE)
     for start_n in range(start, stop, BLOCK_N):
@@ -134,11 +141,14 @@ def flash_decode_kernel(
     # a row that sees no key has l = 0 and m = -inf: it stores o = 0, lse = -inf
     l_safe = tl.where(l_i == 0.0, 1.0, l_i)  # [BLOCK_M]
     o = acc / l_safe[:, None]  # [BLOCK_M, BLOCK_DV]
-    out_rows = ((split.to(tl.int64) * batch + b) * len_q + queries) * (heads_kv * group) + heads
-    o_ptrs = tile_ptrs(o_ptr, out_rows, offs_dv, HEAD_DIM_V, 1)
+    o_ptr += split.to(tl.int64) * stride_os + b * stride_ob
+    lse_ptr += split.to(tl.int64) * stride_ls + b * stride_lb
+    o_rows = queries.to(tl.int64) * stride_on + heads * stride_oh  # [BLOCK_M]
+    o_ptrs = tile_ptrs(o_ptr, o_rows, offs_dv, 1, 1)
     tl.store(o_ptrs, o.to(o_ptr.dtype.element_ty), mask=mask_m[:, None] & mask_dv[None, :])
     lse = (m_i + tl.log2(l_safe)) * LN_2  # [BLOCK_M], natural units
-    tl.store(lse_ptr + out_rows, lse, mask=mask_m)
+    lse_rows = queries.to(tl.int64) * stride_ln + heads * stride_lh  # [BLOCK_M]
+    tl.store(lse_ptr + lse_rows, lse, mask=mask_m)
 
 
 def flash_decode(
@@ -180,42 +190,84 @@ def flash_decode(
     problem = decode_problem_of(
         q, k_cache, v_cache, seq_lens, block_table, causal=causal, window=window, sink=sink
     )
-    paged = block_table is not None
-    plan = choose_decode(problem, q.device, tile=tile, num_splits=num_splits)
     rows = (problem.batch, problem.len_q, problem.heads_q)
     o = torch.empty(*rows, problem.head_dim_v, dtype=q.dtype, device=q.device)
     lse = torch.empty(rows, dtype=torch.float32, device=q.device)
-    if not lse.numel():
-        return o, lse.transpose(1, 2)
-    o_parts, lse_parts = o, lse
+    if lse.numel():
+        plan = choose_decode(problem, q.device, tile=tile, num_splits=num_splits)
+        paged = block_table is not None
+        k, v = (x.transpose(1, 2) if paged else x for x in (k_cache, v_cache))
+        launch_decode(
+            problem, plan, q, k, v, o, lse,
+            seq_lens=seq_lens, block_table=block_table, softcap=softcap, scale=scale, sink=sink,
+        )  # fmt: skip
+    return o, lse.transpose(1, 2)
+
+
+def attend_split(
+    call: Call, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, plan: DecodePlan
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """`flash_forward` for few queries and many keys: the cache is k and v, all of it in use.
+
+    Shapes:
+        as in `flash_forward`; none empty.
+    """
+    o = output_like(q, call.problem.head_dim_v)
+    lse = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
+    launch_decode(
+        call.problem, plan, q.transpose(1, 2), k, v, o.transpose(1, 2), lse.transpose(1, 2),
+        softcap=call.softcap, scale=call.scale, sink=call.sink,
+    )  # fmt: skip
+    return o, lse
+
+
+def launch_decode(
+    problem: AttentionProblem,
+    plan: DecodePlan,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    o: torch.Tensor,
+    lse: torch.Tensor,
+    *,
+    seq_lens: torch.Tensor | None = None,
+    block_table: torch.Tensor | None = None,
+    softcap: float | None = None,
+    scale: float | None = None,
+    sink: torch.Tensor | None = None,
+) -> None:
+    """Start the kernel and, where there is more than one split, the merge.
+
+    Shapes:
+        q: [B, Nq, Hq, D]; o: [B, Nq, Hq, Dv], its last axis dense; lse: [B, Nq, Hq];
+        k, v: [B or blocks, Hkv, slots, D or Dv]; none empty but for k and v.
+    """
+    o_parts, lse_parts = o[None], lse[None]
     if plan.splits > 1:
         o_parts, lse_parts = (
             torch.empty(plan.splits, *x.shape, dtype=torch.float32, device=q.device)
             for x in (o, lse)
         )
-    caches = [x.transpose(1, 2) if paged else x for x in (k_cache, v_cache)]
-    table = block_table if block_table is not None else seq_lens[:, None]
     left, right, flags = bounds(problem)
     launch = plan.launch
     row_tiles = triton.cdiv(packed_rows(problem), launch.tile.block_m)
     grid = (problem.batch * problem.heads_kv * row_tiles * plan.splits,)
     with on_device_of(q):
         flash_decode_kernel[grid](
-            q, *caches, sink, seq_lens, table, o_parts, lse_parts,
-            *q.stride(), *caches[0].stride(), *caches[1].stride(),
-            0 if sink is None else sink.stride(0), seq_lens.stride(0), *table.stride(),
-            problem.batch, problem.heads_kv, problem.group, problem.len_q, problem.len_k,
-            k_cache.shape[0], plan.splits, left, right,
+            q, k, v, sink, seq_lens, block_table, o_parts, lse_parts,
+            *q.stride(), *k.stride(), *v.stride(),
+            *(0 if x is None else x.stride(0) for x in (sink, seq_lens)),
+            *((0, 0) if block_table is None else block_table.stride()),
+            *o_parts.stride()[:4], *lse_parts.stride(),
+            problem.heads_kv, problem.group, problem.len_q, problem.len_k,
+            k.shape[0], plan.splits, left, right,
             1 / math.sqrt(problem.head_dim) if scale is None else float(scale),
             float(softcap or 1.0),
             HEAD_DIM=problem.head_dim, HEAD_DIM_V=problem.head_dim_v,
-            PAGE_SIZE=k_cache.shape[1] if paged else 0,
+            PAGE_SIZE=0 if block_table is None else k.shape[2],
+            HAS_LENS=seq_lens is not None,
             HAS_CAP=bool(softcap), HAS_SINK=sink is not None, **flags,
-            DOT_PRECISION=dot_precision(q),
-            BLOCK_D=launch.block_d, BLOCK_DV=launch.block_dv,
-            BLOCK_M=launch.tile.block_m, BLOCK_N=launch.tile.block_n,
-            num_warps=launch.num_warps, num_stages=launch.num_stages,
+            DOT_PRECISION=dot_precision(q), **launch.meta,
         )  # fmt: skip
     if plan.splits > 1:
         merge_parts(o_parts, lse_parts, o, lse)
-    return o, lse.transpose(1, 2)

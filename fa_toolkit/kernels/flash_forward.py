@@ -12,6 +12,7 @@ import triton.language as tl
 from ..problem import TileShape
 from .call import Call, output_like
 from .configuration import choose_launch
+from .decode_configuration import choose_split
 from .launching import on_device_of, require_kernels
 from .precision import dot_precision
 from .tiles import (
@@ -202,7 +203,9 @@ def flash_forward(
     """Attention output and log-sum-exp, without ever storing the scores.
 
     Launcher of `flash_forward_kernel`: it allocates, chooses a tile that fits the device, and
-    starts one program per tile of queries. Validation and autograd: `fa_toolkit.flash_attention`.
+    starts one program per tile of queries. Few queries over many keys are too little work for that:
+    they are attended as decoding does it, see `decode_configuration.split_plan`; never under
+    dropout or with a given tile. Validation and autograd: `fa_toolkit.flash_attention`.
 
     Shapes:
         q: [B, Hq, Nq, D]; k: [B, Hkv, Nk, D]; v: [B, Hkv, Nk, Dv]; any strides; sink: [Hq];
@@ -224,6 +227,13 @@ def flash_forward(
         q, k, v, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,
         dropout_p=dropout_p, seed=seed,
     )  # fmt: skip
+    split = None
+    if tile is None:
+        split = choose_split(call.problem, q.device, dropout=dropout_p > 0)
+    if split is not None:
+        from .flash_decode import attend_split
+
+        return attend_split(call, q, k, v, split)
     return launch_forward(call, q, k, v, tile)
 
 

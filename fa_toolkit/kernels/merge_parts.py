@@ -28,8 +28,11 @@ def merge_step(m_i, l_i, acc, lse, o):
 def merge_parts_kernel(
     # inputs, outputs
     o_parts_ptr, lse_parts_ptr, o_ptr, lse_ptr,
+    # strides of the outputs, in elements
+    stride_ob, stride_on, stride_oh,
+    stride_lb, stride_ln, stride_lh,
     # runtime scalars
-    rows, parts,
+    rows, parts, len_q, heads,
     # constexprs
     HEAD_DIM_V: tl.constexpr,
     BLOCK_DV: tl.constexpr,
@@ -40,6 +43,7 @@ def merge_parts_kernel(
     offs_p = tl.arange(0, BLOCK_PARTS)
     offs_dv = tl.arange(0, BLOCK_DV)
     mask_dv = offs_dv < HEAD_DIM_V
+
     m_i = tl.full([], -float("inf"), tl.float32)  # base-2 units
     l_i = tl.full([], 0.0, tl.float32)
     acc = tl.zeros([BLOCK_DV], tl.float32)
@@ -60,9 +64,11 @@ def merge_parts_kernel(
     # a row that no part saw a key for has l = 0 and m = -inf: it stores o = 0, lse = -inf
     l_safe = tl.where(l_i == 0.0, 1.0, l_i)
     o = acc / l_safe  # [BLOCK_DV]
-    o_ptrs = o_ptr + row * HEAD_DIM_V + offs_dv
+    b, query, head = row // heads // len_q, row // heads % len_q, row % heads
+    o_ptrs = o_ptr + b * stride_ob + query * stride_on + head * stride_oh + offs_dv
     tl.store(o_ptrs, o.to(o_ptr.dtype.element_ty), mask=mask_dv)
-    tl.store(lse_ptr + row, (m_i + tl.log2(l_safe)) * LN_2)  # natural units
+    lse_ptr += b * stride_lb + query * stride_ln + head * stride_lh
+    tl.store(lse_ptr, (m_i + tl.log2(l_safe)) * LN_2)  # natural units
 
 
 def merge_parts(
@@ -73,15 +79,16 @@ def merge_parts(
         lse = log sum_i e^(lse_i)        o = sum_i e^(lse_i - lse) o_i
 
     Shapes:
-        o_parts: [parts, ..., Dv] and lse_parts: [parts, ...], float32;
-        o: [..., Dv]; lse: [...]; all contiguous, none empty.
+        o_parts: [parts, B, Nq, Hq, Dv] and lse_parts: [parts, B, Nq, Hq], float32, contiguous;
+        o: [B, Nq, Hq, Dv], its last axis dense; lse: [B, Nq, Hq]; none empty.
     """
     parts, width = o_parts.shape[0], o.shape[-1]
     with on_device_of(o):
         merge_parts_kernel[(lse.numel(),)](
             o_parts, lse_parts, o, lse,
-            lse.numel(), parts,
-            HEAD_DIM_V=width, BLOCK_DV=triton.next_power_of_2(width), 
+            *o.stride()[:3], *lse.stride(),
+            lse.numel(), parts, *lse.shape[1:],
+            HEAD_DIM_V=width, BLOCK_DV=triton.next_power_of_2(width),
             BLOCK_PARTS=min(MERGED_PARTS, triton.next_power_of_2(parts)),
             num_warps=4 if width <= 128 else 8,
         )  # fmt: skip

@@ -125,8 +125,9 @@ class _Reader:
         if name in ("K", "V"):
             head, box = self._keys(where[0], indices)
         else:
-            if phase == "split" and self.splits > 1 and name in ("O", "lse"):
-                name += "_parts"
+            if phase == "split" and name in ("O", "lse"):
+                name += "_parts" if self.splits > 1 else ""
+                indices = indices if self.splits > 1 else indices[1:]  # an axis of one split
             head, box = self._rows(name, indices)
         self.events.append(
             Event(phase, Step(step), kind, where, name, box, head, offsets.size * size)

@@ -23,6 +23,7 @@ import compile_cases as base  # decides the mode before Triton is imported
 import torch
 from triton.runtime import driver
 
+from fa_toolkit.kernels.call import Call
 from fa_toolkit.kernels.configuration import Device
 from fa_toolkit.kernels.decode_configuration import plan_decode
 
@@ -47,18 +48,38 @@ class Warmup(base.Warmup):
         return compile_only
 
 
+def launch(case: re.Match[str]) -> None:
+    """Call the launcher that a case name asks for."""
+    dtype, d, group, page = base.DTYPES[case[2]], int(case[3]), int(case[5]), int(case[6] or 0)
+    dv, flags = int(case[4] or d), bool(case[7])
+    batch, heads, slots = (1, 1, 1) if case[8] == "-ones" else (2, 2, 1024)
+    shape = (slots, page, heads) if page else (batch, heads, slots)
+    k, v = torch.empty(*shape, d, dtype=dtype), torch.empty(*shape, dv, dtype=dtype)
+    if case[8] == "-attend":
+        q = torch.empty(batch, heads * group, 4, d, dtype=dtype)
+        call = Call.of(q, k, v, causal=True)
+        decode.attend_split(call, q, k, v, decode.choose_decode(call.problem, None))
+        return
+    table = torch.empty(batch, max(slots // page, 1), dtype=torch.int32) if page else None
+    decode.flash_decode(
+        torch.empty(batch, 4 if flags else 1, heads * group, d, dtype=dtype), k, v,
+        seq_lens=torch.empty(batch, dtype=torch.int32), block_table=table,
+        sink=torch.empty(heads * group) if flags else None,
+        window=(100, 0) if flags else None, softcap=30.0 if flags else None,
+    )  # fmt: skip
+
+
 def compile_case(name: str, kept: dict[str, Any]) -> dict[str, Any]:
     """`sm90-fp16-D128-G8-page16-all`: group of 8, pages of 16, every flag; or D24:40 for D != Dv.
 
-    `-ones`: one sequence, key head and slot, so that Triton makes constants of the sizes.
+    `-attend`: attention of few queries, without lengths; `-ones`: one sequence, key head and slot,
+    so that Triton makes constants of the sizes.
     """
     found = re.fullmatch(
-        r"sm(\d+)-(\w+)-D(\d+)(?::(\d+))?-G(\d+)(?:-page(\d+))?(-all)?(-ones)?", name
+        r"sm(\d+)-(\w+)-D(\d+)(?::(\d+))?-G(\d+)(?:-page(\d+))?(-all)?(-ones|-attend)?", name
     )
     assert found, name
-    capability, dtype = int(found[1]), base.DTYPES[found[2]]
-    d, group, page, flags = int(found[3]), int(found[5]), int(found[6] or 0), bool(found[7])
-    dv = int(found[4] or d)
+    capability = int(found[1])
     device = Device(divmod(capability, 10), base.LIMITS[capability])
     base.NoDriver.capability = capability
     bounds: list[int] = []
@@ -69,23 +90,14 @@ def compile_case(name: str, kept: dict[str, Any]) -> dict[str, Any]:
         return plan
 
     decode.choose_decode = choose
-    batch, heads, slots = (1, 1, 1) if found[8] else (2, 2, 1024)
-    shape = (slots, page, heads) if page else (batch, heads, slots)
     kept.clear()
-    decode.flash_decode(
-        torch.empty(batch, 4 if flags else 1, heads * group, d, dtype=dtype),
-        torch.empty(*shape, d, dtype=dtype),
-        torch.empty(*shape, dv, dtype=dtype),
-        seq_lens=torch.empty(batch, dtype=torch.int32),
-        block_table=torch.empty(batch, max(slots // page, 1), dtype=torch.int32) if page else None,
-        sink=torch.empty(heads * group) if flags else None,
-        window=(100, 0) if flags else None,
-        softcap=30.0 if flags else None,
-    )
+    launch(found)
     kernel, merging = kept["flash_decode_kernel"], kept.get("merge_parts_kernel")
+    merged = base.resources(merging.asm["cubin"]) if merging else {"spills": 0, "registers": 0}
     return {
         **base.resources(kernel.asm["cubin"]),
-        "merge_spills": base.resources(merging.asm["cubin"])["spills"] if merging else 0,
+        "merge_spills": merged["spills"],
+        "merge_registers": merged["registers"],
         "shared": kernel.metadata.shared,
         "bound": bounds[0],
         "limit": base.LIMITS[capability],

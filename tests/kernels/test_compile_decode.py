@@ -11,13 +11,19 @@ from typing import Any
 
 import pytest
 
-STANDARD = ("sm80-fp16-D128-G8", "sm90-bf16-D128-G8-page16-all", "sm90-fp16-D64-G1-page1-ones")
+STANDARD = (
+    "sm80-fp16-D128-G8",
+    "sm90-bf16-D128-G8-page16-all",
+    "sm90-fp16-D64-G1-page1-ones",
+    "sm90-bf16-D128-G4-attend",
+)
 MORE = (
     "sm75-fp32-D256-G16-all",
     "sm80-fp32-D64-G1-page1-all",
     "sm89-bf16-D256-G40-page64",
     "sm90-fp16-D24:40-G1",
     "sm100-bf16-D128-G8",
+    "sm80-fp16-D256-G2-attend",
 )
 
 

@@ -10,15 +10,19 @@ import importlib.util
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import torch
 from decode_cases import Case, check, make
+from oracles import assert_within_budget, make_qkv, truth
 from torch import Tensor
 
 import fa_toolkit.kernels as kernels
-from fa_toolkit.problem import TileShape
+from fa_toolkit.kernels.call import Call, output_like
+from fa_toolkit.kernels.configuration import LaunchPlan
+from fa_toolkit.kernels.decode_configuration import DecodePlan
+from fa_toolkit.problem import AttentionProblem, TileShape
 
 pytestmark = [
     pytest.mark.usefixtures("poisoned_empty"),
@@ -38,7 +42,7 @@ KILLERS = (
 
 SPLIT: dict[str, tuple[str, str]] = {
     "length not clamped above": (", capacity)\n", ", 1 << 30)\n"),
-    "length of the first sequence": ("lens_ptr + b * stride_lb", "lens_ptr"),
+    "length of the first sequence": ("lens_ptr + b * stride_lens", "lens_ptr"),
     "query counted from the start": ("queries + (len_k - len_q)", "queries"),
     "diagonal one too far": ("queries + (len_k - len_q)", "queries + (len_k - len_q) + 1"),
     "heads before queries": ("queries = offs_m // group", "queries = offs_m % len_q"),
@@ -99,18 +103,29 @@ SPLIT: dict[str, tuple[str, str]] = {
     "dead rows divided by zero": ("tl.where(l_i == 0.0, 1.0, l_i)", "l_i"),
     "o not divided": ("o = acc / l_safe[:, None]", "o = acc"),
     "lse in base 2": ("(m_i + tl.log2(l_safe)) * LN_2", "(m_i + tl.log2(l_safe))"),
-    "parts stored over each other": ("(split.to(tl.int64) * batch + b)", "b"),
-    "parts by the wrong count": ("split.to(tl.int64) * batch + b", "split.to(tl.int64) * len_q + b"),
-    "queries and heads exchanged": (
-        "* len_q + queries) * (heads_kv * group) + heads",
-        "* (heads_kv * group) + heads) * len_q + queries",
+    "parts stored over each other": ("o_ptr += split.to(tl.int64) * stride_os + b", "o_ptr += b"),
+    "lse of parts stored over each other": ("lse_ptr += split.to(tl.int64) * stride_ls + b", "lse_ptr += b"),
+    "o of the first sequence": ("stride_os + b * stride_ob", "stride_os"),
+    "lse by the strides of o": (
+        "lse_rows = queries.to(tl.int64) * stride_ln + heads * stride_lh",
+        "lse_rows = queries.to(tl.int64) * stride_on + heads * stride_oh",
     ),
+    "queries and heads exchanged": (
+        "queries.to(tl.int64) * stride_on + heads * stride_oh",
+        "queries.to(tl.int64) * stride_oh + heads * stride_on",
+    ),
+    "lengths not looked at": ("HAS_LENS=seq_lens is not None", "HAS_LENS=False"),
+    "attention lays o out by itself": ("output_like(q, call.problem", "output_like(q.contiguous(), call.problem"),
+    "attention forgets the sink": ("scale=call.scale, sink=call.sink", "scale=call.scale"),
+    "attention forgets the cap": ("softcap=call.softcap, scale=call.scale", "scale=call.scale"),
+    "attention by the default scale": ("softcap=call.softcap, scale=call.scale", "softcap=call.softcap"),
+    "attention takes heads for queries": ("q.transpose(1, 2), k, v, o.transpose", "q, k, v, o.transpose"),
     "parts rounded to the type of q": (
         "*x.shape, dtype=torch.float32",
         "*x.shape, dtype=q.dtype",
     ),
     "default scale of Dv": ("math.sqrt(problem.head_dim)", "math.sqrt(problem.head_dim_v)"),
-    "pages not put in order": ("x.transpose(1, 2) if paged else x", "x"),
+    "pages not put in order": ("x.transpose(1, 2) if paged else x for", "x for"),
     "row tiles left out of the grid": ("problem.heads_kv * row_tiles * plan.splits", "problem.heads_kv * plan.splits"),
 }  # fmt: skip
 TILES: dict[str, tuple[str, str]] = {
@@ -144,6 +159,17 @@ MERGE: dict[str, tuple[str, str]] = {
     "merge not divided": ("o = acc / l_safe", "o = acc"),
     "merged lse in base 2": ("(m_i + tl.log2(l_safe)) * LN_2", "(m_i + tl.log2(l_safe))"),
     "merged rows without keys": ("tl.where(l_i == 0.0, 1.0, l_i)", "l_i"),
+    "merged rows counted head by head": (
+        "row // heads // len_q, row // heads % len_q, row % heads",
+        "row // heads // len_q, row % len_q, row // len_q % heads",
+    ),
+    "merged rows of the first sequence": ("o_ptr + b * stride_ob + query", "o_ptr + query"),
+    "merged lse of the first sequence": ("lse_ptr += b * stride_lb + query", "lse_ptr += query"),
+    "merged o over queries exchanged": ("query * stride_on + head * stride_oh", "query * stride_oh + head * stride_on"),
+    "merged lse over queries exchanged": (
+        "query * stride_ln + head * stride_lh",
+        "query * stride_lh + head * stride_ln",
+    ),
     "width not masked in the merge": ("offs_dv < HEAD_DIM_V", "offs_dv < BLOCK_DV"),
 }  # fmt: skip
 MUTANTS = {
@@ -159,6 +185,16 @@ MUTANTS = {
 Decode = Callable[..., tuple[Tensor, Tensor]]
 
 
+class Planted(NamedTuple):
+    """The launchers of the mutated files."""
+
+    decode: Decode
+    attend: Decode
+
+
+Mutate = Callable[[str, str, str], Planted]
+
+
 def _load(path: Path, name: str) -> Any:
     spec = importlib.util.spec_from_file_location(f"fa_toolkit.kernels.{name}", path)
     assert spec and spec.loader
@@ -169,14 +205,17 @@ def _load(path: Path, name: str) -> Any:
 
 
 @pytest.fixture
-def mutate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], Decode]:
+def mutate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mutate:
     """Loads the launcher with one text of one file replaced."""
     for name in FILES:
         importlib.import_module(f"fa_toolkit.kernels.{name}")
         full = f"fa_toolkit.kernels.{name}"
         monkeypatch.setitem(sys.modules, full, sys.modules[full])
 
-    def load(file: str, old: str, new: str) -> Decode:
+    # a merge of ten parts takes three steps
+    monkeypatch.setattr("fa_toolkit.problem.MERGED_PARTS", 4)
+
+    def load(file: str, old: str, new: str) -> Planted:
         source = (HOME / f"{file}.py").read_text(encoding="utf-8")
         assert source.count(old) == 1, f"{old!r} occurs {source.count(old)} times"
         path = tmp_path / f"{file}.py"
@@ -190,7 +229,7 @@ def mutate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, st
             o, lse = launcher(q if q.ndim == 4 else q[:, None], *rest, tile=TILE, **keywords)
             return (o, lse) if q.ndim == 4 else (o[:, 0], lse[..., 0])
 
-        return decode
+        return Planted(decode, module.attend_split)
 
     return load
 
@@ -209,25 +248,45 @@ def _wrong_values(decode: Decode) -> None:
     decode(x.q, x.k_cache, x.v_cache, seq_lens=x.seq_lens, block_table=x.block_table)
 
 
-def _survives(decode: Decode, file: str) -> bool:
+def _attends(attend: Decode) -> None:
+    """Attention by the path of decoding: outputs laid out as q, every flag, one split and two."""
+    sizes = (2, 4, 2, 3, 40, 8, 12, "float32", False, (25, 1))
+    problem = AttentionProblem(*sizes)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"window": problem.window, "softcap": 2.0, "scale": 0.5}
+    options["sink"] = torch.linspace(-1, 2, 4)
+    launch = LaunchPlan(TILE, 4, 1, 16, 16)
+    for layout, splits in (("contiguous", 2), ("bnhd", 1)):
+        q, k, v = make_qkv(problem, layout=layout)
+        call = Call.of(q, k, v, **options)
+        o, lse = attend(call, q, k, v, DecodePlan(launch, splits))
+        assert o.stride() == output_like(q, 12).stride() and lse.is_contiguous()
+        exact = truth(q, k, v, **options)
+        assert_within_budget("o", o, exact)
+        assert_within_budget("lse", lse, exact)
+
+
+def _try_all(planted: Planted, file: str) -> None:
+    for case, splits in KILLERS[:: -1 if file == "merge_parts" else 1]:
+        check(planted.decode, case, num_splits=splits)
+    _wrong_values(planted.decode)
+    _attends(planted.attend)
+
+
+def _survives(planted: Planted, file: str) -> bool:
     try:
-        for case, splits in KILLERS[:: -1 if file == "merge_parts" else 1]:
-            check(decode, case, num_splits=splits)
-        _wrong_values(decode)
+        _try_all(planted, file)
     except Exception:  # an error is a kill as much as a wrong number
         return False
     return True
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_the_real_kernels_pass(file: str, mutate: Callable[[str, str, str], Decode]) -> None:
+def test_the_real_kernels_pass(file: str, mutate: Mutate) -> None:
     first_line = (HOME / f"{file}.py").read_text(encoding="utf-8").splitlines()[0]
-    decode = mutate(file, first_line, first_line)
-    for case, splits in KILLERS:
-        check(decode, case, num_splits=splits)
-    _wrong_values(decode)
+    _try_all(mutate(file, first_line, first_line), file)
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_mutant_is_killed(name: str, mutate: Callable[[str, str, str], Decode]) -> None:
-    assert not _survives(mutate(*MUTANTS[name]), MUTANTS[name][0]), f"no case noticed: {name}"
+def test_mutant_is_killed(name: str, mutate: Mutate) -> None:
+    file, *_ = MUTANTS[name]
+    assert not _survives(mutate(*MUTANTS[name]), file), f"no case noticed: {name}"

@@ -8,11 +8,13 @@ import pytest
 import torch
 import torch._dynamo
 from decode_cases import CASES, Case, check, make, random_case, with_
+from oracles import assert_within_budget, case_id, make_qkv, truth
 
-from fa_toolkit import flash_decode
+from fa_toolkit import flash_attention, flash_decode
 from fa_toolkit.decode_operator import DecodeOptions, decode_op
 from fa_toolkit.errors import ArgumentError, BackendUnavailable
-from fa_toolkit.kernels.decode_configuration import choose_decode
+from fa_toolkit.kernels.decode_configuration import choose_decode, choose_split
+from fa_toolkit.problem import AttentionProblem
 from fa_toolkit.reference.cache import decode_problem
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("poisoned_empty")]
@@ -88,6 +90,37 @@ def test_offsets_past_32_bits() -> None:
     far_o = flash_decode(q, cache, cache, seq_lens=lens, block_table=table)
     near_o = flash_decode(q, small, small, seq_lens=lens, block_table=near)
     assert bool(torch.isfinite(far_o).all()) and torch.equal(far_o, near_o)
+
+
+ATTENTION = (
+    AttentionProblem(1, 32, 8, 1, 20000, 128, causal=True),
+    AttentionProblem(2, 8, 8, 100, 6000, 64, causal=True),
+    AttentionProblem(1, 16, 2, 5, 9000, 80, 96, window=(5000, 3)),
+    AttentionProblem(64, 32, 4, 2, 1500, 128),
+)
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "bnhd", "gaps"])
+@pytest.mark.parametrize("problem", ATTENTION, ids=case_id)
+def test_attention_of_few_queries(problem: AttentionProblem, layout: str) -> None:
+    """It takes the path of decoding, within budget, laid out as q, and a CUDA graph holds it."""
+    if problem.batch > 2 and layout != "bnhd":
+        pytest.skip("the large case runs once")
+    q, k, v = make_qkv(problem, torch.bfloat16, layout=layout, device="cuda")
+    plan = choose_split(problem, q.device)
+    assert plan and (plan.splits > 1 or problem.batch > 2)
+    mask: dict[str, Any] = {"causal": problem.causal, "window": problem.window}
+    o, lse = flash_attention(q, k, v, return_lse=True, **mask)
+    exact = truth(q, k, v, **mask)
+    assert_within_budget("o", o, exact)
+    assert_within_budget("lse", lse, exact)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured, _ = flash_attention(q, k, v, return_lse=True, **mask)
+    for _ in range(20):
+        graph.replay()
+        torch.cuda.synchronize()
+        assert torch.equal(captured, o)
 
 
 @pytest.mark.parametrize("page", [0, 16])
