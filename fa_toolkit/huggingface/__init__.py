@@ -16,7 +16,7 @@ from ..errors import BackendUnavailable
 from ..language import Text
 
 NAME = "fa_toolkit"
-#: The oldest release whose mask functions are called as `mask` expects, and that was tried.
+#: The oldest release whose mask functions are called as `mask` expects; tried, as 5.12 and 5.24 are.
 OLDEST = "5.6"
 
 __all__ = ["NAME", "register"]
@@ -35,11 +35,6 @@ def register() -> str:
     Raises:
         BackendUnavailable: if transformers is missing, too old, or builds its masks in a way this
             release does not know.
-
-    Example:
-        >>> import fa_toolkit as fa
-        >>> fa.huggingface.register()
-        'fa_toolkit'
     """
     _check_version()
     modeling = importlib.import_module("transformers.modeling_utils")

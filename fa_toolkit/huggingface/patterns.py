@@ -9,6 +9,8 @@ registration, and a part it does not know is refused, never guessed.
 
 from __future__ import annotations
 
+import functools
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import CodeType
@@ -16,7 +18,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import masking_utils as masking
 
 from ..errors import BackendUnavailable
 from ..language import Text
@@ -58,26 +59,29 @@ def read(function: MaskFunction) -> Pattern:
     Raises:
         BackendUnavailable: if it is put together from anything but the parts named in this file.
     """
+    masking, codes = _masking(), _codes()
     if function is masking.causal_mask_function:
         return Pattern(causal=True)
     if function is masking.bidirectional_mask_function:
         return Pattern()
     code = getattr(function, "__code__", None)
+    if code is None:
+        raise _unknown(function)
     inside = _variables(function)
-    if code is _CODES["and_masks"]:
+    if code is codes["and_masks"]:
         pattern = Pattern()
         for part in inside["mask_functions"]:
             pattern = pattern.and_then(read(part))
         return pattern
-    if code is _CODES["sliding_window_overlay"]:
+    if code is codes["sliding_window_overlay"]:
         return Pattern(left=inside["sliding_window"] - 1)
-    if code is _CODES["sliding_window_bidirectional_overlay"]:
+    if code is codes["sliding_window_bidirectional_overlay"]:
         return Pattern(left=inside["sliding_window"], right=inside["sliding_window"])
-    if code is _CODES["packed_sequence_mask_function"]:
+    if code is codes["packed_sequence_mask_function"]:
         return Pattern(sequences=inside["packed_sequence_mask"])
-    if code is _CODES["chunked_overlay"]:
+    if code is codes["chunked_overlay"]:
         return Pattern(chunk=inside["chunk_size"])
-    if code is not None and code is _CODES["remap_positions_for_packed_sequence"]:
+    if code is codes["remap_positions_for_packed_sequence"]:
         # positions count up by one inside a sequence, so distances are those of the slots
         return read(inside["mask_function"])
     raise _unknown(function)
@@ -89,7 +93,7 @@ def check_reader() -> None:
     Raises:
         BackendUnavailable: if one of them is not what it should be.
     """
-    ids = torch.zeros(1, 1, dtype=torch.int64)
+    masking, ids = _masking(), torch.zeros(1, 1, dtype=torch.int64)
     packed = masking.packed_sequence_mask_function(ids)
     known = {
         masking.causal_mask_function: Pattern(causal=True),
@@ -130,9 +134,15 @@ def _unknown(function: MaskFunction) -> BackendUnavailable:
     )
 
 
+def _masking() -> Any:
+    """transformers.masking_utils, which costs seconds to import."""
+    return importlib.import_module("transformers.masking_utils")
+
+
+@functools.cache
 def _codes() -> dict[str, CodeType | None]:
     """The code objects of the closures that transformers' mask builders return."""
-    ids = torch.zeros(1, 1, dtype=torch.int64)
+    masking, ids = _masking(), torch.zeros(1, 1, dtype=torch.int64)
     causal = masking.causal_mask_function
     arguments: dict[str, tuple[Any, ...]] = {
         "and_masks": (causal,),
@@ -147,6 +157,3 @@ def _codes() -> dict[str, CodeType | None]:
         name: None if build is None else build(*arguments[name]).__code__
         for name, build in builders.items()
     }
-
-
-_CODES = _codes()
