@@ -39,6 +39,8 @@ KERNELS = {
     "delta_kernel": "backward_delta",
     "flash_backward_dkdv_kernel": "backward_dkdv",
     "flash_backward_dq_kernel": "backward_dq",
+    "flash_decode_kernel": "flash_decode",
+    "merge_parts_kernel": "merge_parts",
 }
 
 
@@ -76,6 +78,10 @@ CALLS: dict[str, tuple[tuple[int, ...], str, dict[str, Any]]] = {
     "no gradient": ((1, 2, 1, 20, 70, 16, 16), "", {"causal": True}),
     "no queries": ((1, 2, 1, 0, 70, 16, 16), "qkv", {}),
     "no keys": ((1, 2, 1, 20, 0, 16, 16), "qkv", {}),
+    "few queries, long keys": ((1, 4, 2, 3, 1100, 16, 16), "qkv", {"causal": True}),
+    "few queries, wide values": ((1, 1, 1, 1, 1500, 16, 136), "", {"causal": True}),
+    "few queries, cap": ((1, 2, 1, 4, 1200, 16, 16), "", {"softcap": 5.0, "window": (1100, 1)}),
+    "few queries, dropout": ((1, 2, 1, 3, 1100, 16, 16), "", {"dropout_p": 0.5, "seed": 3}),
 }
 
 
@@ -104,7 +110,7 @@ def test_the_launches_are_those_of_the_call(
     if o.requires_grad:
         o.sum().backward()
     told = [(x.kernel, x.programs, x.num_warps, x.tile.block_m) for x in answer.launches]
-    seen = [(name, n, meta["num_warps"], meta["BLOCK_M"]) for name, n, meta in started]
+    seen = [(name, n, meta["num_warps"], meta.get("BLOCK_M", 1)) for name, n, meta in started]
     assert told == seen
     for launch, (_, _, meta) in zip(answer.launches, started, strict=True):
         flags = {name for name, on in meta.items() if name.startswith("HAS_") and on is True}
@@ -135,6 +141,23 @@ def test_bytes_and_flops_are_the_models() -> None:
     assert answer.backward.reads == sum(x.reads for x in answer.launches[1:])
     assert answer.forward_flops == io_model.forward_flops(problem)
     assert answer.backward_flops == io_model.backward_flops(problem)
+
+
+def test_few_queries_over_long_keys_take_the_path_of_decoding() -> None:
+    q, k = meta(1, 32, 1, 128), meta(1, 8, 8192, 128)
+    answer = explain(q, k, k, causal=True, gpu="h200")
+    split, merge = answer.launches
+    assert (split.kernel, merge.kernel) == ("flash_decode_kernel", "merge_parts_kernel")
+    assert split.splits > 1 and split.programs == 8 * split.splits and merge.programs == 32
+    problem = AttentionProblem(1, 32, 8, 1, 8192, 128, 128, "bfloat16", True)
+    traffic = io_model.decode_traffic(problem, splits=split.splits, tile=split.tile)
+    assert answer.forward is not None and answer.forward.reads == traffic.reads
+    assert answer.forward.writes == traffic.writes
+    assert split.flops == 8 * 8192 * split.tile.block_m * 4 * 128
+    with using("en"):
+        assert f"cut into {split.splits} parts" in str(answer) and "share its loads" in str(answer)
+        long = meta(1, 32, 8192, 128)
+        assert "path of decoding" not in str(explain(long, k, k, causal=True, gpu="h200"))
 
 
 def test_torch_implementations() -> None:

@@ -31,6 +31,7 @@ class Launch:
         reads, writes: bytes asked of HBM, by `io_model`.
         flops: of the matrix products, masked pairs of visited tiles included.
         flags: the features compiled in, as the kernel's constexprs call them.
+        splits: programs that share the keys of one tile of rows.
     """
 
     kernel: str
@@ -46,6 +47,7 @@ class Launch:
     writes: int
     flops: int
     flags: tuple[str, ...] = ()
+    splits: int = 1
 
 
 @dataclass(frozen=True, repr=False)

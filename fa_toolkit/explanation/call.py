@@ -138,7 +138,7 @@ class _Call:
         if self.gradients:
             backward = _summed(launches, "backward")
         if launches:
-            self.why += reasons.of_kernels(self.problem, target, launches[0].tile)
+            self.why += reasons.of_kernels(self.problem, target, launches[0])
         if target.gpu is not None:
             self.why += reasons.of_bound(self.problem, forward, target.gpu)
         return self._answer(target.name, target.gpu, launches, None, forward, backward)

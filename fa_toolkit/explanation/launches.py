@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from ..io_model import flash_backward_traffic, flash_forward_traffic, issued_flops, visited_tiles
+from ..io_model import (
+    decode_traffic,
+    flash_backward_traffic,
+    flash_forward_traffic,
+    issued_flops,
+    visited_tiles,
+)
 from ..kernels.configuration import INTERPRETER, Kernel, LaunchPlan, plan_launch
+from ..kernels.decode_call import bounds
+from ..kernels.decode_configuration import (
+    INTERPRETER_SMS,
+    DecodePlan,
+    packed_rows,
+    split_plan,
+)
 from ..problem import AttentionProblem, TileShape
 from .answer import Launch
 from .targets import Target
@@ -23,21 +37,49 @@ def planned(
 
 
 def _forward(problem: AttentionProblem, target: Target, flags: tuple[str, ...]) -> Iterator[Launch]:
-    plan = plan_launch(problem, target.device)
-    programs = _row_programs(problem, plan.tile)
-    if programs:
-        moved = flash_forward_traffic(problem, plan.tile)
-        flops = issued_flops(problem, plan.tile)
+    plan = plan_launch(problem, target.device)  # also refuses a type the device cannot compute
+    sms = INTERPRETER_SMS if target.gpu is None else int(target.gpu.need("sms"))
+    split = split_plan(problem, target.device, sms, dropout="HAS_DROPOUT" in flags)
+    if split is not None:
+        yield from _split(problem, target, split, flags)
+    elif programs := _row_programs(problem, plan.tile):
         yield _launch(
             "flash_forward_kernel",
             problem,
             target,
             plan,
             programs,
-            (moved.reads, moved.writes),
-            flops,
+            flash_forward_traffic(problem, plan.tile).phases["forward"],
+            issued_flops(problem, plan.tile),
             flags,
         )
+
+
+def _split(
+    problem: AttentionProblem, target: Target, split: DecodePlan, flags: tuple[str, ...]
+) -> Iterator[Launch]:
+    """The path of decoding: keys in parts, packed rows, and a merge where there are parts."""
+    p, plan, parts = problem, split.launch, split.splits
+    traffic = decode_traffic(p, splits=parts, tile=plan.tile)
+    programs = p.batch * p.heads_kv * -(-packed_rows(p) // plan.tile.block_m) * parts
+    keys = traffic.by_tensor["K"][0] // (p.head_dim * p.itemsize)  # loaded for BLOCK_M rows each
+    flops = 2 * keys * plan.tile.block_m * (p.head_dim + p.head_dim_v)
+    bounds_set = {name for name, on in bounds(p)[2].items() if on}
+    own = tuple(
+        "HAS_CAP" if flag == "HAS_SOFTCAP" else flag
+        for flag in flags
+        if flag not in ("HAS_LEFT", "HAS_RIGHT") or flag in bounds_set
+    )
+    first = _launch(
+        "flash_decode_kernel", p, target, plan, programs, traffic.phases["split"], flops, own
+    )
+    yield replace(first, splits=parts)
+    if parts > 1:
+        rows = p.batch * p.heads_q * p.len_q
+        merge = LaunchPlan(
+            TileShape(1, 1), 4 if p.head_dim_v <= 128 else 8, 1, plan.block_d, plan.block_dv
+        )
+        yield _launch("merge_parts_kernel", p, target, merge, rows, traffic.phases["merge"])
 
 
 def _backward(
@@ -96,7 +138,7 @@ def _launch(
     flags: tuple[str, ...] = (),
 ) -> Launch:
     sms = None if target.gpu is None else target.gpu.sms
-    tiles_in_shared = kernel != "delta_kernel"
+    tiles_in_shared = kernel not in ("delta_kernel", "merge_parts_kernel")
     return Launch(
         kernel=kernel,
         part="forward" if plan.kernel == "forward" else "backward",

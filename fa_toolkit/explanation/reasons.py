@@ -10,10 +10,11 @@ from ..hardware import GPU
 from ..io_model import Traffic, forward_flops, intensity, roofline, visible_pairs, visited_tiles
 from ..io_model.footprint import padded
 from ..language import Text
-from ..problem import AttentionProblem, TileShape
+from ..problem import AttentionProblem
 from .wording import amount, listed, whole
 
 if TYPE_CHECKING:  # it loads the kernels floor
+    from .answer import Launch
     from .targets import Target
 
 _ASKED = Text('impl="{impl}" asks for it', '由 impl="{impl}" 指定')
@@ -75,15 +76,18 @@ def _edge(problem: AttentionProblem) -> tuple[int, ...]:
     return (0, problem.len_q - 1) if problem.len_q else ()
 
 
-def of_kernels(problem: AttentionProblem, target: Target, tile: TileShape) -> Iterator[Text]:
+def of_kernels(problem: AttentionProblem, target: Target, first: Launch) -> Iterator[Text]:
     """What decides configuration, arithmetic and the tiles that are visited."""
+    split = first.kernel == "flash_decode_kernel"
+    if split:
+        yield from _of_split(problem, first.splits)
     if target.gpu is None:
         yield Text(
             "the interpreter runs programs one after the other on the CPU, nothing has to fit: "
             "small sizes only",
             "解释器在 CPU 上逐个运行 program，没有容量限制：只适合小尺寸",
         )
-    else:
+    elif not split:
         limit = amount(target.device.shared)
         widths = f"{padded(problem.head_dim)}, {padded(problem.head_dim_v)}"
         yield Text(
@@ -93,12 +97,30 @@ def of_kernels(problem: AttentionProblem, target: Target, tile: TileShape) -> It
             f"D、Dv 补齐到 {widths}",
         )
     yield _arithmetic(problem, target.precision)
+    if split:
+        return
+    tile = first.tile
     full = -(-problem.len_q // tile.block_m) * -(-problem.len_k // tile.block_n)
     seen = visited_tiles(problem, tile)
     if seen < full:
         yield Text(
             f"the mask leaves {whole(seen)} of {whole(full)} tiles a head to visit",
             f"按掩码，每个头的 {whole(full)} 个分块只访问 {whole(seen)} 个",
+        )
+
+
+def _of_split(problem: AttentionProblem, splits: int) -> Iterator[Text]:
+    if problem.group > 1:
+        yield Text(
+            "few queries over many keys, so the path of decoding: the query heads of a group are "
+            "rows of one tile and share its loads",
+            "查询少、键多，走解码的路径：同组的查询头是同一分块里的行，共用一次加载",
+        )
+    if splits > 1:
+        yield Text(
+            f"too few programs for the device, so the keys are cut into {splits} parts for as many "
+            "programs; a second launch merges them",
+            f"program 数不足以占满设备，于是把键切成 {splits} 份，每份一个 program；再启动一次合并",
         )
 
 
