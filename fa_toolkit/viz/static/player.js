@@ -146,8 +146,12 @@ export function player(el, host) {
     clearInterval(clock);
     start();
   });
+  let shown = ""; // what the buttons say now
   const face = () => {
     const words = host.labels();
+    const state = `${clock === null} ${words.play} ${words.pause}`;
+    if (state === shown) return;
+    shown = state;
     buttons.play.replaceChildren(icon(clock === null ? "play" : "pause"));
     const names = { reset: "reset", back: "back", play: clock === null ? "play" : "pause", next: "next" };
     for (const [name, label] of Object.entries(names)) {
@@ -173,6 +177,10 @@ export function player(el, host) {
     else host.go(target);
   });
 
+  /** @type {number[] | null} */
+  let marked = null;
+  /** @type {Record<string, string> | null} */
+  let said = null;
   return {
     root,
     body,
@@ -188,30 +196,32 @@ export function player(el, host) {
       const words = host.labels();
       const [step, last] = [host.step(), host.last()];
       const place = fill(words.step, { n: step + 1, total: last + 1 }) + (more.note ?? "");
-      if (more.marks) drawMarks(ticks, more.marks, last);
-      if (host.speak) {
+      if (more.marks && more.marks !== marked) drawMarks(ticks, (marked = more.marks), last);
+      if (host.speak && language.textContent !== words.language) {
         language.textContent = words.language;
         pace.setAttribute("aria-label", words.speed);
         pace.title = words.speed;
       }
-      const [space, arrows, ends] = words.keys.split("|");
-      title.textContent = words.title;
       count.textContent = place;
       mark(caption, sentence);
-      root.setAttribute("aria-label", words.title);
       range.max = String(last);
       range.value = String(step);
       range.style.setProperty("--fa-done", `${last ? (100 * step) / last : 0}%`);
-      range.setAttribute("aria-label", words.position);
       range.setAttribute("aria-valuetext", `${place}: ${sentence.replaceAll("*", "")}`);
       /** @type {HTMLButtonElement} */ (buttons.back).disabled = step === 0;
       /** @type {HTMLButtonElement} */ (buttons.reset).disabled = step === 0;
+      face();
+      if (words === said) return;
+      said = words;
+      title.textContent = words.title;
+      root.setAttribute("aria-label", words.title);
+      range.setAttribute("aria-label", words.position);
+      const [space, arrows, ends] = words.keys.split("|");
       hint.replaceChildren(
         html("kbd", {}, "space"), ` ${space} `,
         html("kbd", {}, "←"), " ", html("kbd", {}, "→"), ` ${arrows} `,
         html("kbd", {}, "home"), " ", html("kbd", {}, "end"), ` ${ends}`,
       );
-      face();
     },
   };
 }

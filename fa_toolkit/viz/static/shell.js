@@ -89,7 +89,7 @@ export function mount({ model, el }, build) {
     alarm.hidden = !error;
     for (const part of [frame.body, frame.controls]) part.hidden = scene === null;
     frame.root.classList.toggle("fa-asking", asked());
-    frame.root.setAttribute("lang", model.get("lang"));
+    if (frame.root.lang !== model.get("lang")) frame.root.lang = model.get("lang");
     frame.show(scene ? scene.caption(step) : "", { marks: scene?.marks?.(), note: scene?.note?.(step) });
     scene?.draw(step);
   };

@@ -40,6 +40,7 @@ function build(shell) {
   const cut = shell.setting("detail") === "operations" ? "operations" : "tiles";
   const frames = { stop: data[`${cut}_stop`], say: data[`${cut}_say`], numbers: data[`${cut}_numbers`], asks: data[`${cut}_asks`] };
   const roll = film(head, data, frames.stop);
+  const starts = roll.starts();
   const forward = head.algorithm !== "flash_backward";
   const skipped = data.kinds.reduce((/** @type {number} */ n, /** @type {number} */ kind) => n + (kind === 2 ? 1 : 0), 0);
 
@@ -97,7 +98,7 @@ function build(shell) {
   return {
     last: () => roll.frames - 1,
     caption,
-    marks: () => roll.starts(),
+    marks: () => starts,
     note: (step) => (step > 0 ? ` · ${programName(head, roll, step, words)} · ${head.steps[roll.step[step]]}` : ""),
     asked,
     reveal(step) {

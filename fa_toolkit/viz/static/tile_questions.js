@@ -35,6 +35,7 @@ export function factorRow(shell, words, right) {
       const guess = shell.guess("factor");
       const told = guess && guess.step === shell.step();
       root.classList.toggle("fa-open", open || Boolean(told));
+      root.classList.toggle("fa-told-row", !open);
       for (const part of [input, check, show]) part.hidden = !open;
       if (open) return;
       said.textContent = !told ? ""

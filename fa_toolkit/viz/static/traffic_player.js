@@ -101,14 +101,14 @@ function build(shell) {
     );
     if (before && JSON.stringify(before.sizes) !== JSON.stringify(sizes)) compare(told, words, before, { sizes, totals: run.totals, extra });
     before = { sizes, totals: run.totals, extra };
-    now = { run, sides, table, moved, time, gpu, work, walks, sizes };
+    now = { run, starts: run.starts(), sides, table, moved, time, gpu, work, walks, sizes };
     return true;
   };
   settle();
 
   return {
     last: () => now.run.frames - 1,
-    marks: () => now.run.starts(),
+    marks: () => now.starts,
     asked: (step) => step === 0 && !shell.guess("ratio"),
     reveal: () => shell.answer("ratio", { text: "", value: null }),
     typing: (key) => void (/^[0-9.]$/.test(key) && question.focus()),
