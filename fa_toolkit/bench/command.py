@@ -13,7 +13,7 @@ from typing import TextIO
 from .. import language, measured
 from ..errors import ArgumentError, BackendUnavailable, FaError
 from ..language import LANGUAGES, Text, say
-from ..measured import Run
+from ..measured import Run, Speed
 from ..problem import ITEMSIZE, Dtype
 from .plans import SUITES, TOKENS, plan_of
 
@@ -175,22 +175,25 @@ def _plots(result: Run, folder: Path | None, gpu: bool) -> list[Path]:
 def _recorded() -> Run:
     """The newest recorded run with our kernels and others side by side, else that of the others."""
     for each in reversed(measured.runs()):
-        shipped = {(row.provider, row.pass_) for row in each.speeds if not row.variant}
-        if {("ours", "forward"), ("sdpa_flash", "forward")} <= shipped:
+        shown = {row.provider for row in _first_look(each) if row.pass_ == "forward"}
+        if {"ours", "sdpa_flash"} <= shown:
             return each
     return measured.run("h200-peers")
 
 
-def _recorded_part() -> Run:
-    """Of it, what a learner looks at first: D = 128, causal, one key head for each query head."""
-    whole = _recorded()
-    rows = [
+def _first_look(run: Run) -> tuple[Speed, ...]:
+    """What a learner looks at first: D = 128, causal, one key head for each query head."""
+    return tuple(
         row
-        for row in whole.speeds
+        for row in run.speeds
         if not row.variant and row.regime != "sustained" and row.pass_ != "decode"
         and (row.problem.head_dim, row.problem.causal, row.problem.group) == (128, True, 1)
-    ]  # fmt: skip
-    return replace(whole, speeds=tuple(rows))
+    )  # fmt: skip
+
+
+def _recorded_part() -> Run:
+    whole = _recorded()
+    return replace(whole, speeds=_first_look(whole))
 
 
 def _show_recorded(stream: TextIO) -> None:

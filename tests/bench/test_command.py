@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -10,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from fa_toolkit import cli, language
+from fa_toolkit import cli, language, measured
 from fa_toolkit.bench import command, cpu
 from fa_toolkit.measured import load
+from fa_toolkit.measured.adopt import speed_of
 from fa_toolkit.problem import AttentionProblem
 
 ROOT = Path(__file__).parents[2]
@@ -48,6 +50,23 @@ def test_on_a_cpu_it_measures_what_is_honest_and_shows_what_is_recorded(
     run = load(file)
     assert run.complete and run.provenance.command == f"fa bench --quick --json {file}"
     assert run.id.startswith("bench-2") and {b.algorithm for b in run.bills}
+
+
+def test_the_recorded_table_is_of_the_newest_run_that_has_ours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    peers = measured.run("h200-peers")
+
+    def with_ours(id: str, head_dim: int) -> measured.Run:
+        p = AttentionProblem(1, 16, 16, 4096, 4096, head_dim, dtype="bfloat16", causal=True)
+        rows = (speed_of("ours", "forward", p, 1.0), speed_of("sdpa_flash", "forward", p, 2.0))
+        return dataclasses.replace(peers, id=id, speeds=rows)
+
+    runs = (peers, with_ours("old", 128), with_ours("new", 128), with_ours("narrow", 64))
+    monkeypatch.setattr(measured, "runs", lambda: runs)
+    assert command._recorded().id == "new", "D = 64 is not what is shown"
+    monkeypatch.setattr(measured, "runs", lambda: (peers,))
+    assert command._recorded().id == "h200-peers"
 
 
 def test_it_speaks_chinese(capsys: pytest.CaptureFixture[str]) -> None:
