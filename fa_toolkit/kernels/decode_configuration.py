@@ -30,6 +30,7 @@ INTERPRETER_SMS = 2
 # attention takes the path of decoding for at most as many queries, at least as many keys in sight
 FEW_QUERIES = 128
 LONG_KEYS = 1024  # the second launch takes as long as reading some hundred keys
+OVERLAP_SINCE = (9, 0)  # compute capability that can launch a kernel ahead of what it waits for
 SHORTEST_SPLIT = 128  # keys; shorter ones cost the merge more than they hide
 
 
@@ -40,10 +41,12 @@ class DecodePlan:
     Args:
         launch: tile of BLOCK_M packed query rows by BLOCK_N keys, warps, stages, padded widths.
         splits: programs that share the keys of one tile of rows.
+        overlap: whether the merge is launched while splits still run, and waits for them.
     """
 
     launch: LaunchPlan
     splits: int
+    overlap: bool = False
 
 
 def packed_rows(problem: AttentionProblem) -> int:
@@ -80,7 +83,8 @@ def plan_decode(
     row_tiles = -(-packed_rows(problem) // launch.tile.block_m)
     programs = problem.batch * problem.heads_kv * row_tiles
     key_tiles = -(-problem.len_k // launch.tile.block_n)
-    return DecodePlan(launch, num_splits or choose_splits(programs, key_tiles, sms))
+    splits = num_splits or choose_splits(programs, key_tiles, sms)
+    return DecodePlan(launch, splits, splits > 1 and device.capability >= OVERLAP_SINCE)
 
 
 def _plans(
@@ -138,11 +142,12 @@ def split_plan(
     programs = heads * -(-problem.len_q // plan_launch(problem, device).tile.block_m)
     if not shared and 2 * programs > sms:
         return None
-    launch = plan_decode(problem, device, sms, num_splits=1).launch
-    row_tiles = -(-packed_rows(problem) // launch.tile.block_m)
-    programs = problem.batch * problem.heads_kv * row_tiles
+    height = plan_decode(problem, device, sms).launch.tile.block_m
+    programs = problem.batch * problem.heads_kv * -(-packed_rows(problem) // height)
     splits = choose_splits(programs, (high - low) // SHORTEST_SPLIT, sms)
-    return DecodePlan(launch, splits) if shared or splits > 1 else None
+    if not shared and splits == 1:
+        return None
+    return plan_decode(problem, device, sms, num_splits=splits)
 
 
 def choose_split(

@@ -11,6 +11,7 @@ import math
 import torch
 import triton
 import triton.language as tl
+from triton.language.extra.cuda import gdc_launch_dependents
 
 from ..problem import AttentionProblem, TileShape
 from .call import Call, output_like
@@ -47,12 +48,16 @@ def flash_decode_kernel(
     HAS_CAP: tl.constexpr,
     HAS_SINK: tl.constexpr,
     DOT_PRECISION: tl.constexpr,
+    OVERLAP: tl.constexpr,
     BLOCK_D: tl.constexpr,
     BLOCK_DV: tl.constexpr,
     BLOCK_M: tl.constexpr,
     BLOCK_N: tl.constexpr,
 ):  # fmt: skip
     """Each program owns the rows of one key head's group and streams one split of its keys."""
+    if OVERLAP:
+        # once every program runs, the merge may be launched; it waits until all have stored
+        gdc_launch_dependents()
     rows = group * len_q
     row_tiles = tl.cdiv(rows, BLOCK_M)
     split = tl.program_id(0) % num_splits
@@ -267,7 +272,7 @@ def launch_decode(
             PAGE_SIZE=0 if block_table is None else k.shape[2],
             HAS_LENS=seq_lens is not None,
             HAS_CAP=bool(softcap), HAS_SINK=sink is not None, **flags,
-            DOT_PRECISION=dot_precision(q), **launch.meta,
+            DOT_PRECISION=dot_precision(q), OVERLAP=plan.overlap, **launch.meta,
         )  # fmt: skip
     if plan.splits > 1:
-        merge_parts(o_parts, lse_parts, o, lse)
+        merge_parts(o_parts, lse_parts, o, lse, overlap=plan.overlap)

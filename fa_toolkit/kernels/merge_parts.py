@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 import triton
 import triton.language as tl
+from triton.language.extra.cuda import gdc_wait
 
 from ..problem import MERGED_PARTS
 from .launching import on_device_of
@@ -37,8 +38,12 @@ def merge_parts_kernel(
     HEAD_DIM_V: tl.constexpr,
     BLOCK_DV: tl.constexpr,
     BLOCK_PARTS: tl.constexpr,
+    OVERLAP: tl.constexpr,
 ):  # fmt: skip
     """Each program owns one row of the output and streams what every part found for it."""
+    if OVERLAP:
+        # launched ahead: no part is there before all programs of the kernel in front have ended
+        gdc_wait()
     row = tl.program_id(0).to(tl.int64)
     offs_p = tl.arange(0, BLOCK_PARTS)
     offs_dv = tl.arange(0, BLOCK_DV)
@@ -72,7 +77,12 @@ def merge_parts_kernel(
 
 
 def merge_parts(
-    o_parts: torch.Tensor, lse_parts: torch.Tensor, o: torch.Tensor, lse: torch.Tensor
+    o_parts: torch.Tensor,
+    lse_parts: torch.Tensor,
+    o: torch.Tensor,
+    lse: torch.Tensor,
+    *,
+    overlap: bool = False,
 ) -> None:
     """Merge finished parts of the same rows into `o` and `lse`: one program per row.
 
@@ -81,7 +91,12 @@ def merge_parts(
     Shapes:
         o_parts: [parts, B, Nq, Hq, Dv] and lse_parts: [parts, B, Nq, Hq], float32, contiguous;
         o: [B, Nq, Hq, Dv], its last axis dense; lse: [B, Nq, Hq]; none empty.
+
+    Args:
+        overlap: launch ahead of the end of the kernel in front, which must be what stores the
+            parts: the start of a launch then costs no time.
     """
+    ahead = {"launch_pdl": True} if overlap else {}  # programmatic dependent launch
     parts, width = o_parts.shape[0], o.shape[-1]
     with on_device_of(o):
         merge_parts_kernel[(lse.numel(),)](
@@ -90,5 +105,5 @@ def merge_parts(
             lse.numel(), parts, *lse.shape[1:],
             HEAD_DIM_V=width, BLOCK_DV=triton.next_power_of_2(width),
             BLOCK_PARTS=min(MERGED_PARTS, triton.next_power_of_2(parts)),
-            num_warps=4 if width <= 128 else 8,
+            OVERLAP=overlap, num_warps=4 if width <= 128 else 8, **ahead,
         )  # fmt: skip

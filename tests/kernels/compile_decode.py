@@ -52,7 +52,7 @@ def launch(case: re.Match[str]) -> None:
     """Call the launcher that a case name asks for."""
     dtype, d, group, page = base.DTYPES[case[2]], int(case[3]), int(case[5]), int(case[6] or 0)
     dv, flags = int(case[4] or d), bool(case[7])
-    batch, heads, slots = (1, 1, 1) if case[8] == "-ones" else (2, 2, 1024)
+    batch, heads, slots = (1, 1, 1) if case[8] == "-ones" else (2, 2, 1024 if page else 8192)
     shape = (slots, page, heads) if page else (batch, heads, slots)
     k, v = torch.empty(*shape, d, dtype=dtype), torch.empty(*shape, dv, dtype=dtype)
     if case[8] == "-attend":
@@ -94,10 +94,14 @@ def compile_case(name: str, kept: dict[str, Any]) -> dict[str, Any]:
     launch(found)
     kernel, merging = kept["flash_decode_kernel"], kept.get("merge_parts_kernel")
     merged = base.resources(merging.asm["cubin"]) if merging else {"spills": 0, "registers": 0}
+    ahead = "griddepcontrol.launch_dependents" in kernel.asm["ptx"]
+    waits = bool(merging) and "griddepcontrol.wait" in merging.asm["ptx"]
+    assert ahead == waits == (bool(merging) and merging.metadata.launch_pdl)
     return {
         **base.resources(kernel.asm["cubin"]),
         "merge_spills": merged["spills"],
         "merge_registers": merged["registers"],
+        "overlap": waits,
         "shared": kernel.metadata.shared,
         "bound": bounds[0],
         "limit": base.LIMITS[capability],

@@ -16,7 +16,7 @@ from torch import Tensor
 import fa_toolkit.kernels as kernels
 from fa_toolkit.errors import ArgumentError, DtypeError
 from fa_toolkit.kernels.configuration import Device
-from fa_toolkit.kernels.decode_configuration import choose_splits, plan_decode
+from fa_toolkit.kernels.decode_configuration import choose_splits, plan_decode, split_plan
 from fa_toolkit.problem import AttentionProblem, TileShape
 from fa_toolkit.tiled.trace import PHASES
 
@@ -161,6 +161,15 @@ def test_splits_fill_the_device(name: str, batch: int) -> None:
     assert (plan.splits - 1) * batch * 8 < 2 * sms  # and none without need
     short = plan_decode(AttentionProblem(batch, 32, 8, 1, 100, 128), device, sms)
     assert short.splits <= -(-100 // short.launch.tile.block_n)
+
+
+def test_the_merge_is_launched_ahead_where_that_can_be_done() -> None:
+    problem = AttentionProblem(1, 8, 2, 1, 9000, 64)
+    for name, (device, sms) in DEVICES.items():
+        assert plan_decode(problem, device, sms).overlap == (name in ("H200", "B200"))
+        assert not plan_decode(problem, device, sms, num_splits=1).overlap
+        split = split_plan(problem, device, sms)
+        assert split and split.overlap == (name in ("H200", "B200"))
 
 
 def test_splits_of_nothing_and_types_refused() -> None:
