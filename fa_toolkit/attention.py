@@ -141,7 +141,8 @@ def flash_attention(
         p = e^(s - lse)                             o   = p v
 
     Query i stands at key position i + Nk - Nq: the last query sees the last key. A row that sees
-    no key gives o = 0 and lse = -inf (or lse = sink).
+    no key gives o = 0 and lse = -inf (or lse = sink). On a GPU the keys of few queries are split
+    over many programs, as in `flash_decode`; `explain` says when.
 
     Shapes:
         q: [B, Hq, Nq, D]; k: [B, Hkv, Nk, D]; v: [B, Hkv, Nk, Dv]; Hq a multiple of Hkv;
