@@ -32,7 +32,7 @@ CELLS = [
     "traffic.problem.len_k, traffic.bills['standard'].total",
     "tiles.step = 4\ntiles.lang = 'en'",
 ]
-TILES, TRAFFIC = ".fa-player:has(.fa-plane)", ".fa-player:has(.fa-sheets)"
+TILES, TRAFFIC = ".fa-player:has(.fa-scores-plane)", ".fa-player:has(.fa-sheets)"
 SKIPPED = [(r, c) for r in range(4) for c in range(r + 1, 4)]
 
 
@@ -104,7 +104,9 @@ def test_players_in_jupyterlab(lab: Lab) -> None:
         assert "第 15 步" in player.inner_text() and player.get_attribute("lang") == "zh"
         assert _value(notebook, 1).startswith("(14, 'zh'")
         _value(notebook, 4)  # Python moves the player
-        page.wait_for_function("p => document.querySelector(p).innerText.includes('step 5 of 15')", arg=TILES)
+        page.wait_for_function(
+            "p => document.querySelector(p).innerText.includes('step 5 of 15')", arg=TILES
+        )
 
         notebook.save()
         notebook.reload()
@@ -123,21 +125,25 @@ def _tiles_are_predicted_and_played(page: Any) -> None:
     player.wait_for()
     assert "step 1 of 15" in player.inner_text()
     for row, col in SKIPPED:
-        player.locator(".fa-box").nth(4 * row + col).click()
-    assert player.locator('.fa-box[aria-checked="true"]').count() == 6
+        player.locator(".fa-tile-box").nth(4 * row + col).click()
+    assert player.locator('.fa-tile-box[aria-checked="true"]').count() == 6
     player.locator(".fa-ask-bar button").first.click()
     assert "all 6 marked" in player.inner_text()
     player.locator(".fa-pace").select_option("4")
     player.focus()
     page.keyboard.press("Space")
-    page.wait_for_function("p => document.querySelector(p).classList.contains('fa-asking')", arg=TILES)
+    page.wait_for_function(
+        "p => document.querySelector(p).classList.contains('fa-asking')", arg=TILES
+    )
     assert "multiplied by?" in player.inner_text()
     assert not player.locator(".fa-chip .fa-number", has_text="0.251").count()
     page.keyboard.type("0.25")
     page.keyboard.press("Enter")
     assert "✓ you said 0.25" in player.inner_text() and "0.251" in player.inner_text()
     page.keyboard.press("Space")
-    page.wait_for_function("p => document.querySelector(p).innerText.includes('step 15 of 15')", arg=TILES)
+    page.wait_for_function(
+        "p => document.querySelector(p).innerText.includes('step 15 of 15')", arg=TILES
+    )
     total = flash_forward_traffic(
         AttentionProblem(len_q=16, len_k=16, head_dim=8, causal=True), DEFAULT_TILE
     ).total
@@ -159,7 +165,9 @@ def _traffic_follows_its_sliders(page: Any) -> None:
     for n in (512, 1024):
         problem = AttentionProblem(len_q=n, len_k=n, head_dim=64)
         bills = [standard_forward_traffic(problem, tile), flash_forward_traffic(problem, tile)]
-        found = player.locator(".fa-three .fa-ledger").first.locator(".fa-bar-value").all_inner_texts()
+        found = (
+            player.locator(".fa-three .fa-ledger").first.locator(".fa-bar-value").all_inner_texts()
+        )
         assert found == [_weight(bill.total) for bill in bills]
         if n == 512:
             assert "You said 4" in player.inner_text()
@@ -171,16 +179,22 @@ def _traffic_follows_its_sliders(page: Any) -> None:
 
 
 @contextmanager
-def _page(path: Path, *, width: int = 1000, scheme: str = "light") -> Iterator[tuple[Any, list[str]]]:
+def _page(
+    path: Path, *, width: int = 1000, scheme: str = "light"
+) -> Iterator[tuple[Any, list[str]]]:
     """A file in a browser that has no network, and what it asked for beyond itself."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=chromium(), headless=True, args=CHROMIUM_ARGS[1:]
+            executable_path=chromium(),
+            headless=True,
+            args=[*CHROMIUM_ARGS[1:], "--js-flags=--expose-gc", "--enable-precise-memory-info"],
         )
         context = browser.new_context(
-            offline=True, viewport={"width": width, "height": 900}, color_scheme=scheme  # type: ignore[arg-type]
+            offline=True,
+            viewport={"width": width, "height": 900},
+            color_scheme=scheme,  # type: ignore[arg-type]
         )
         page = context.new_page()
         wrong: list[str] = []
@@ -232,7 +246,10 @@ def _scrub(page: Any, step: int) -> None:
 
 def test_four_thousand_steps_are_scrubbed_without_a_pause(tmp_path: Path) -> None:
     player = viz.tile_player(
-        AttentionProblem(len_q=512, len_k=512, head_dim=4), tile=TileShape(8, 8), lang="en", predict=False
+        AttentionProblem(len_q=512, len_k=512, head_dim=4),
+        tile=TileShape(8, 8),
+        lang="en",
+        predict=False,
     )
     assert player.last > 4096 and len(player.blob) < 2_000_000
     path = tmp_path / "long.html"
@@ -269,4 +286,70 @@ SCRUB = """async () => {
   }
   const at = (list, share) => [...list].sort((a, b) => a - b)[Math.floor(share * list.length)];
   return { p50: at(times, 0.5), p95: at(times, 0.95), painted50: at(painted, 0.5), painted95: at(painted, 0.95) };
+}"""
+
+
+def test_a_hundred_openings_leave_nothing_and_twenty_stay_quick(tmp_path: Path) -> None:
+    path = tmp_path / "many.html"
+    show = "widget.render({ model, el: place });"
+    for player in (
+        viz.tile_player(lang="en", predict=False),
+        viz.traffic_player(lang="en", predict=False),
+    ):
+        page_ = player.to_html()
+        assert show in page_
+        path.write_text(
+            page_.replace(show, f"window.fa = {{ widget, model, heard }}; {show}"), "utf-8"
+        )
+        with _page(path) as (page, wrong):
+            found = page.evaluate(MANY)
+            print({name: round(value, 2) for name, value in found.items()})
+            assert found["listeners"] == 0 and found["elements"] == 0
+            assert found["grown"] < 3e6  # bytes of heap after a hundred
+            assert found["open"] < 1000 and found["step20"] < 33
+            assert wrong == []
+
+
+#: A hundred openings and closings; then twenty at once, all moved one step.
+MANY = """async () => {
+  const { widget, model, heard } = window.fa;
+  const rest = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  const count = () => Object.values(heard).reduce((sum, list) => sum + list.length, 0);
+  const open = () => {
+    const el = document.body.appendChild(document.createElement("div"));
+    const close = widget.render({ model, el });
+    return { el, close() { close(); el.remove(); } };
+  };
+  const before = [count(), document.querySelectorAll("*").length];
+  let first = Infinity;
+  const cycle = async (times) => {
+    for (let i = 0; i < times; i++) {
+      const start = performance.now();
+      const made = open();
+      made.el.getBoundingClientRect();
+      first = Math.min(first, performance.now() - start);
+      made.close();
+      if (i % 10 === 0) await rest();
+    }
+    globalThis.gc?.();
+    await rest();
+  };
+  await cycle(10); // caches fill once
+  const heap = performance.memory?.usedJSHeapSize ?? 0;
+  await cycle(100);
+  const grown = (performance.memory?.usedJSHeapSize ?? 0) - heap;
+  const after = [count(), document.querySelectorAll("*").length];
+  const many = Array.from({ length: 20 }, open);
+  const range = many[7].el.querySelector(".fa-range");
+  let step20 = Infinity;
+  for (let i = 1; i < 9; i++) {
+    const start = performance.now();
+    range.value = i;
+    range.dispatchEvent(new Event("input"));
+    range.getBoundingClientRect();
+    step20 = Math.min(step20, performance.now() - start);
+    await rest();
+  }
+  many.forEach((made) => made.close());
+  return { listeners: after[0] - before[0], elements: after[1] - before[1], grown, open: first, step20 };
 }"""

@@ -176,10 +176,15 @@ def test_the_traffic_player_follows_its_sliders() -> None:
     assert player.bills["flash"] == fa1_forward_traffic(player.problem, player.tile)
     player.settings = {**player.settings, "order": "fa2", "m": 256}
     taller = flash_forward_traffic(player.problem, TileShape(256, 128)).by_tensor["K"][0]
-    assert taller * 2 == flash_forward_traffic(player.problem, TileShape(128, 128)).by_tensor["K"][0]
+    assert (
+        taller * 2 == flash_forward_traffic(player.problem, TileShape(128, 128)).by_tensor["K"][0]
+    )
     player.settings = {**player.settings, "one": True}
     assert player.problem.len_q == 1
-    assert standard_forward_traffic(player.problem, player.tile).total < 1.05 * player.bills["flash"].total
+    assert (
+        standard_forward_traffic(player.problem, player.tile).total
+        < 1.05 * player.bills["flash"].total
+    )
 
 
 @pytest.mark.parametrize("make", [viz.tile_player, viz.traffic_player], ids=["tiles", "traffic"])

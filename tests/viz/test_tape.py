@@ -27,7 +27,9 @@ def _random(*shape: int) -> torch.Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(1))
 
 
-def _forward(n: int = 16, d: int = 8, block: int = 4, *, heads: int = 1, keep: bool = True) -> Trace:
+def _forward(
+    n: int = 16, d: int = 8, block: int = 4, *, heads: int = 1, keep: bool = True
+) -> Trace:
     q, k, v = (_random(1, heads, n, d) for _ in range(3))
     return trace_flash_forward(q, k, v, tile=TileShape(block, block), causal=True, keep_values=keep)
 
@@ -36,7 +38,9 @@ def _forward(n: int = 16, d: int = 8, block: int = 4, *, heads: int = 1, keep: b
 @given(
     st.dictionaries(
         st.text("abc", min_size=1),
-        st.tuples(st.sampled_from(["u1", "i4", "u4", "f4", "f8"]), st.integers(0, 9), st.integers(1, 3)),
+        st.tuples(
+            st.sampled_from(["u1", "i4", "u4", "f4", "f8"]), st.integers(0, 9), st.integers(1, 3)
+        ),
         max_size=6,
     )
 )

@@ -6,6 +6,7 @@ for every labelled step of the algorithm). Sentences are templates by name; word
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -86,7 +87,7 @@ def _programs(tape: Tape) -> Iterator[tuple[int, int]]:
         return
     change = (np.diff(c["program"].astype(int)) != 0) | (np.diff(c["phase"].astype(int)) != 0)
     edges = [0, *(np.flatnonzero(change) + 1).tolist(), count]
-    yield from zip(edges, edges[1:], strict=False)
+    yield from itertools.pairwise(edges)
 
 
 def _tiles(tape: Tape) -> Iterator[tuple[int, int]]:
@@ -131,7 +132,7 @@ def _operations(tape: Tape) -> Iterator[tuple[int, int]]:
     step = tape.columns["step"]
     for begin, end in _programs(tape):
         edges = [begin, *(np.flatnonzero(np.diff(step[begin:end].astype(int))) + begin + 1), end]
-        yield from ((int(a), int(b)) for a, b in zip(edges, edges[1:], strict=False))
+        yield from ((int(a), int(b)) for a, b in itertools.pairwise(edges))
 
 
 class _Teller:
@@ -140,14 +141,14 @@ class _Teller:
     def __init__(self, tape: Tape) -> None:
         self.tape = tape
         self.c = tape.columns
-        self.program = -1
+        self.program: tuple[int, int] | None = None
         self.folded = False  # whether this program has folded a tile in already
 
     def frame(self, start: int, stop: int, cut: Cut) -> Frame:
         """The frame of events [start, stop)."""
         place = (int(self.c["phase"][start]), int(self.c["program"][start]))
         if place != self.program:
-            self.program, self.folded = place, False  # type: ignore[assignment]
+            self.program, self.folded = place, False
         step = self.tape.steps[self.c["step"][stop - 1 if cut == "operations" else start]]
         if cut == "operations":
             return self._operation(start, stop, step)
@@ -182,7 +183,7 @@ class _Teller:
         row = int(alpha.argmin())
         if not alpha[row] < 1:
             return Frame(start, stop, "stays", keys)
-        asks = float(alpha[row]) if 0 < alpha[row] else None
+        asks = float(alpha[row]) if alpha[row] > 0 else None
         return Frame(start, stop, "grows", (rows[0] + row, float(alpha[row])), asks)
 
     def _operation(self, start: int, stop: int, step: str) -> Frame:
@@ -225,7 +226,9 @@ class _Teller:
     def _last(self, start: int, stop: int, name: str) -> int | None:
         """The last event of a range that left numbers of this name."""
         for event in range(stop - 1, start - 1, -1):
-            entries = self.c["value_name"][self.c["value_at"][event] : self.c["value_at"][event + 1]]
+            entries = self.c["value_name"][
+                self.c["value_at"][event] : self.c["value_at"][event + 1]
+            ]
             if any(self.tape.names[n] == name for n in entries):
                 return event
         return None

@@ -55,9 +55,7 @@ def moment(tape: Tape, frames: Sequence[Frame], step: int) -> Moment:
     return at
 
 
-def _last_visits(
-    tape: Tape, frames: Sequence[Frame], phase: int
-) -> dict[tuple[int, int], int]:
+def _last_visits(tape: Tape, frames: Sequence[Frame], phase: int) -> dict[tuple[int, int], int]:
     """The last step that works on each tile of a phase: then it is done."""
     at, last = Moment(), {}
     for number, frame in enumerate(frames):

@@ -136,7 +136,7 @@ def traced(
 
     q = random(one.len_q, one.head_dim) * 1.6  # so that some rows find a much larger score
     k, v = random(one.len_k, one.head_dim), random(one.len_k, one.head_dim_v)
-    mask = {"causal": one.causal, "window": one.window}
+    mask: dict[str, Any] = {"causal": one.causal, "window": one.window}
     numbers = count * tile.block_m * tile.block_n
     keep = numbers <= MOST_VALUES
     if not backward:

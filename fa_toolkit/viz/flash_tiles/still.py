@@ -21,15 +21,19 @@ from .moment import Moment, moment
 from .words import SAYS, TITLES
 
 MOST_TILES, MOST_CELLS = 16, 32
-_SIDES = {
+_SIDES: dict[str, dict[str, tuple[str, ...]]] = {
     "flash_forward": {"left": ("Q",), "top": ("K",), "bottom": ("V",), "right": ("O",)},
     "flash_backward": {
         "left": ("Q", "dO"), "top": ("K", "V"), "bottom": ("dK", "dV"), "right": ("dQ",),
     },
 }  # fmt: skip
-_CHIP = {
+_CHIP: dict[str, tuple[tuple[str, ...], ...]] = {
     "flash_forward": (("q", "k", "v", "s"), ("acc", "m", "l", "p")),
-    "flash_backward": (("q", "do", "k", "v"), ("p", "dp", "ds", "delta"), ("dq", "dk", "dv", "lse")),
+    "flash_backward": (
+        ("q", "do", "k", "v"),
+        ("p", "dp", "ds", "delta"),
+        ("dq", "dk", "dv", "lse"),
+    ),
 }
 _COLUMN = ("m", "l", "alpha", "lse", "delta")
 _STEP = Text("step {n} of {total}", "第 {n} 步，共 {total} 步")
@@ -60,7 +64,9 @@ def still(tape: Tape, frames: Sequence[Frame], step: int, *, theme: Theme, lang:
         title = say(TITLES[tape.algorithm])
         sentence = filled(say(SAYS[frames[step].say]), frames[step].numbers).replace("*", "")
         place = say(_STEP, n=step + 1, total=len(frames))
-        page.text(0.02, 1 - 0.14 / 5.2, f"{title}   {place}", va="top", fontsize=13.5, weight="bold")
+        page.text(
+            0.02, 1 - 0.14 / 5.2, f"{title}   {place}", va="top", fontsize=13.5, weight="bold"
+        )
         page.text(0.02, 1 - 0.44 / 5.2, sentence, va="top", fontsize=11)
         page.fa_alt = f"{title}. {sentence}"
         _plane(bare(axes(page, 0.02, 0.42, top=0.85, bottom=0.5)), tape, now, theme)
@@ -73,7 +79,10 @@ def still(tape: Tape, frames: Sequence[Frame], step: int, *, theme: Theme, lang:
 def _plane(ax: Axes, tape: Tape, now: Moment, theme: Theme) -> None:
     """Strips and score plane; one unit is one tile."""
     sides = _SIDES[tape.algorithm]
-    rows, cols = len(list(row_tiles(tape.problem, tape.tile))), len(list(column_tiles(tape.problem, tape.tile)))
+    rows, cols = (
+        len(list(row_tiles(tape.problem, tape.tile))),
+        len(list(column_tiles(tape.problem, tape.tile))),
+    )
     thick = 0.09 * max(rows, cols)
     gap = 0.5 * thick
     pitch = thick + gap
@@ -84,9 +93,22 @@ def _plane(ax: Axes, tape: Tape, now: Moment, theme: Theme) -> None:
     for side, names in sides.items():
         for at, name in enumerate(names):
             before = side in ("left", "top")
-            offset = -(len(names) - at) * pitch if before else (cols if side == "right" else rows) + gap + at * pitch
+            offset = (
+                -(len(names) - at) * pitch
+                if before
+                else (cols if side == "right" else rows) + gap + at * pitch
+            )
             offset -= lift if side == "top" else 0
-            _strip(ax, name, side, offset, thick, rows if side in ("left", "right") else cols, now, theme)
+            _strip(
+                ax,
+                name,
+                side,
+                offset,
+                thick,
+                rows if side in ("left", "right") else cols,
+                now,
+                theme,
+            )
     for i in range(rows):
         for j in range(cols):
             _tile(ax, i, j, tape.problem, tape.tile, now, theme)
@@ -98,7 +120,14 @@ def _plane(ax: Axes, tape: Tape, now: Moment, theme: Theme) -> None:
 
 
 def _strip(
-    ax: Axes, name: str, side: str, offset: float, thick: float, count: int, now: Moment, theme: Theme
+    ax: Axes,
+    name: str,
+    side: str,
+    offset: float,
+    thick: float,
+    count: int,
+    now: Moment,
+    theme: Theme,
 ) -> None:
     """A tensor's tiles in HBM, the one on chip solid, the stored ones ticked."""
     upright = side in ("left", "right")
@@ -112,9 +141,11 @@ def _strip(
                      ec=colour("focus", theme) if on else "none"))  # fmt: skip
         if i in stored and not on:
             _mark(ax, "tick", x + w / 2, y + h / 2, thick, colour("soft", theme))
-    where: Any = (offset + thick / 2, -0.3 * thick) if upright else (-0.3 * thick, offset + thick / 2)
+    where: Any = (
+        (offset + thick / 2, -0.3 * thick) if upright else (-0.3 * thick, offset + thick / 2)
+    )
     aligned: Any = {"ha": "center", "va": "bottom"} if upright else {"ha": "right", "va": "center"}
-    ax.text(*where, name, color=colour(name, theme), weight="bold", **aligned)
+    ax.text(where[0], where[1], name, color=colour(name, theme), weight="bold", **aligned)
 
 
 def _tile(
@@ -172,7 +203,15 @@ def _chip(page: Sheet, tape: Tape, now: Moment, theme: Theme) -> None:
     ax.set_ylim(25 * len(grid) + 3, 0)
     ax.add_patch(Rectangle((0, 0), 100, 25 * len(grid) + 3, fc=colour("panel", theme),
                  ec=colour("line", theme)))  # fmt: skip
-    letters = {"do": "dO", "dq": "dQ", "dk": "dK", "dv": "dV", "dp": "dP", "ds": "dS", "delta": "Delta"}
+    letters = {
+        "do": "dO",
+        "dq": "dQ",
+        "dk": "dK",
+        "dv": "dV",
+        "dp": "dP",
+        "ds": "dS",
+        "delta": "Delta",
+    }
     for r, line in enumerate(grid):
         for c, name in enumerate(line):
             x, y = 3 + 24.5 * c, 25 * r + 8
@@ -188,4 +227,6 @@ def _chip(page: Sheet, tape: Tape, now: Moment, theme: Theme) -> None:
             if name in _COLUMN:
                 for i, value in enumerate(values[:4, 0] if len(values) <= 4 else ()):
                     step = 15 / len(values)
-                    ax.text(x + 5, y + (i + 0.5) * step, plain(float(value)), fontsize=9, va="center")
+                    ax.text(
+                        x + 5, y + (i + 0.5) * step, plain(float(value)), fontsize=9, va="center"
+                    )

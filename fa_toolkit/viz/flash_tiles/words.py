@@ -20,7 +20,7 @@ UI: dict[str, Text] = {
     "done": Text("done", "已做"),
     "skipped": Text("skipped", "跳过"),
     "masked": Text("masked at the edge", "边上有掩码"),
-    "chip": Text("On chip", "芯片上"),
+    "chip": Text("On chip, {gpu}: {fit}", "芯片上，{gpu}：{fit}"),
     "shared": Text("shared memory", "共享内存"),
     "registers": Text("registers", "寄存器"),
     "of": Text("about {a} of {b}", "约 {a}，共 {b}"),
@@ -106,7 +106,8 @@ SAYS: dict[str, Text] = {
         "s = scale · q kᵀ：{0} 个分数在芯片上算出，最大的是 *{1}*。",
     ),
     "scores_plain": Text(
-        "s = scale · q kᵀ: {0} scores are born on chip.", "s = scale · q kᵀ：{0} 个分数在芯片上算出。"
+        "s = scale · q kᵀ: {0} scores are born on chip.",
+        "s = scale · q kᵀ：{0} 个分数在芯片上算出。",
     ),
     "mask": Text(
         "Where a query may not look, s becomes −∞: *{0}* of {1} scores.",
@@ -157,13 +158,18 @@ SAYS: dict[str, Text] = {
         "P = e^(s − lse)：{0} 个概率重新算出，一个也不从 HBM 读。",
     ),
     "grad_v": Text("dV gathers Pᵀ dO.", "dV 累积 Pᵀ dO。"),
-    "grad_p": Text("dP = dO Vᵀ: {0} numbers that stay on chip.", "dP = dO Vᵀ：{0} 个数，留在芯片上。"),
+    "grad_p": Text(
+        "dP = dO Vᵀ: {0} numbers that stay on chip.", "dP = dO Vᵀ：{0} 个数，留在芯片上。"
+    ),
     "grad_s": Text("dS = P · (dP − Delta).", "dS = P · (dP − Delta)。"),
     "grad_k": Text("dK gathers scale · dSᵀ Q.", "dK 累积 scale · dSᵀ Q。"),
     "grad_q": Text("dQ gathers scale · dS K.", "dQ 累积 scale · dS K。"),
     "store_delta": Text("Delta of rows {0} to {1} is stored.", "第 {0} 到 {1} 行的 Delta 写出。"),
     "store_dkdv": Text(
-        "dK and dV of keys {0} to {1} are stored, once.", "key {0} 到 {1} 的 dK 和 dV 写出，只写一次。"
+        "dK and dV of keys {0} to {1} are stored, once.",
+        "key {0} 到 {1} 的 dK 和 dV 写出，只写一次。",
     ),
-    "store_dq": Text("dQ of rows {0} to {1} is stored, once.", "第 {0} 到 {1} 行的 dQ 写出，只写一次。"),
+    "store_dq": Text(
+        "dQ of rows {0} to {1} is stored, once.", "第 {0} 到 {1} 行的 dQ 写出，只写一次。"
+    ),
 }

@@ -142,7 +142,9 @@ class TrafficState(PlayerState):
 def trace(problem: AttentionProblem, tile: TileShape) -> tuple[Tape, Tape]:
     """Both algorithms run on zeros and traced: (standard, flash)."""
     kind = getattr(torch, problem.dtype)
-    q, k = (torch.zeros(1, 1, n, problem.head_dim, dtype=kind) for n in (problem.len_q, problem.len_k))
+    q, k = (
+        torch.zeros(1, 1, n, problem.head_dim, dtype=kind) for n in (problem.len_q, problem.len_k)
+    )
     standard = trace_standard_forward(q, k, k, tile=tile, causal=problem.causal)
     flash = trace_flash_forward(q, k, k, tile=tile, causal=problem.causal)
     return tape(standard, values=False), tape(flash, values=False)
@@ -152,7 +154,9 @@ def moves(made: Tape) -> dict[str, np.ndarray[Any, Any]]:
     """The loads and stores of a tape as columns of the browser's walk."""
     kept = made.columns["kind"] != 2
     index = np.array([TENSORS.index(name) for name in made.tensors], "u1")
-    columns = {name: made.columns[name][kept] for name in ("phase", "program", "kind", "box", "bytes")}
+    columns = {
+        name: made.columns[name][kept] for name in ("phase", "program", "kind", "box", "bytes")
+    }
     return {**columns, "tensor": index[made.columns["tensor"][kept]]}
 
 

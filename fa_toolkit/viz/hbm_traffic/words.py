@@ -47,7 +47,7 @@ UI: dict[str, Text] = {
         "开始之前：标准注意力搬的字节会是 Flash 的几倍？",
     ),
     "ask_short": Text("Standard moves", "标准是 Flash 的"),
-    "guessed": Text("You said {g}.", "你猜的是 {g}。"),
+    "guessed": Text(" You said {g}.", "你猜的是 {g}。"),
     "toomany": Text(
         "That would be {n} tiles, and at most {most} are played: a shorter N, or larger blocks.",
         "这样有 {n} 块，最多播放 {most} 块：请把 N 调小，或把块调大。",
@@ -80,8 +80,8 @@ UI: dict[str, Text] = {
         "O, m and l of rows {a} to {b} start in HBM. So far standard *{x}*; Flash *{y}*.",
         "第 {a} 到 {b} 行的 O、m、l 先写进 HBM。到此标准 *{x}*；Flash *{y}*。",
     ),
-    "say_flash_done": Text("Flash has finished.", "Flash 已经做完。"),
-    "say_standard_done": Text("Standard has finished.", "标准的已经做完。"),
+    "say_flash_done": Text(" Flash has finished.", "Flash 已经做完。"),
+    "say_standard_done": Text(" Standard has finished.", "标准的已经做完。"),
     "say_end": Text(
         "The whole run: {x} against {y}. Standard attention moves *{r}* times the bytes.",
         "整次运行：{x} 比 {y}。标准注意力搬的字节是 *{r}* 倍。",

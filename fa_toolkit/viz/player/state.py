@@ -7,6 +7,7 @@ from typing import Any
 import traitlets
 
 from ...language import LANGUAGES, check, current
+from ..palette import Theme
 
 
 class PlayerState(traitlets.HasTraits):
@@ -38,7 +39,7 @@ class PlayerState(traitlets.HasTraits):
         """Every step in words, for places without a picture; a subclass knows."""
         raise NotImplementedError
 
-    def still(self, *, theme: str = "light") -> Any:
+    def still(self, *, theme: Theme = "light") -> Any:
         """The step on show as a `viz` figure; a subclass knows."""
         raise NotImplementedError
 

@@ -43,7 +43,8 @@ class Player(PlayerState, anywidget.AnyWidget):
     def to_svg(self, path: str | Path | None = None, *, theme: Theme = "light") -> str:
         """The step on show as one SVG, text as paths; written to `path` if one is given."""
         with using(self.lang):
-            made: str = self.still(theme=check_theme(theme)).svg()
+            check_theme(theme)
+            made: str = self.still(theme=theme).svg()
         made = made.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1) if (
             "xmlns=" not in made[:400]
         ) else made  # fmt: skip
@@ -57,7 +58,8 @@ class Player(PlayerState, anywidget.AnyWidget):
         """The step on show as a PNG; written to `path` if one is given."""
         buffer = io.BytesIO()
         with using(self.lang):
-            self.still(theme=check_theme(theme)).savefig(buffer, format="png", dpi=dpi)
+            check_theme(theme)
+            self.still(theme=theme).savefig(buffer, format="png", dpi=dpi)
         if path is not None:
             Path(path).write_bytes(buffer.getvalue())
         return buffer.getvalue()

@@ -111,8 +111,8 @@ export function plane(box, plan) {
   frame.style.display = marked ? "none" : "";
   add("path", { class: "fa-tile-ghost", d: marked ? runs(at, rows, cols, (i) => kinds[i] !== 2) : "" });
   add("path", { class: marked ? "fa-tile-skipped" : "fa-tile-skipped fa-small", d: runs(at, rows, cols, is(2)) });
-  add("path", { class: "fa-slash", d: marks("rising", is(2)) });
-  const edges = add("path", { class: marked ? "fa-slash" : "fa-tile-edge" });
+  add("path", { class: "fa-tile-slash", d: marks("rising", is(2)) });
+  const edges = add("path", { class: marked ? "fa-tile-slash" : "fa-tile-edge" });
   if (!marked) edges.setAttribute("d", runs(at, rows, cols, is(1)));
   const done = add("path", { class: marked ? "fa-tick" : "fa-tile-done" });
   const guesses = add("path", { class: "fa-guess-mark" });

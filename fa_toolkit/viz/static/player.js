@@ -107,7 +107,7 @@ export function player(el, host) {
   const pace = /** @type {HTMLSelectElement} */ (html("select", { class: "fa-select fa-pace" }));
   for (const speed of SPEEDS) pace.append(html("option", { value: String(speed) }, `${speed}×`));
   pace.value = "1";
-  const language = html("button", { type: "button", class: "fa-link fa-speak" });
+  const language = html("button", { type: "button", class: "fa-wordlink fa-speak" });
   language.addEventListener("click", () => host.speak?.());
   const controls = html(
     "div", { class: "fa-controls" }, ...Object.values(buttons), rail, ...(host.speak ? [pace] : []), hint,

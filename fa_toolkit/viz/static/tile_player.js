@@ -44,7 +44,7 @@ function build(shell) {
   const forward = head.algorithm !== "flash_backward";
   const skipped = data.kinds.reduce((/** @type {number} */ n, /** @type {number} */ kind) => n + (kind === 2 ? 1 : 0), 0);
 
-  const box = svg("svg", { role: "img", class: "fa-plane" });
+  const box = svg("svg", { role: "img", class: "fa-scores-plane" });
   const picture = plane(box, { rows: roll.rows, cols: roll.cols, kinds: data.kinds, strips: stripsOf(head, roll.rows, roll.cols), names: words });
   const height = picture.at.height;
   box.setAttribute("viewBox", `0 0 396 ${height}`);
@@ -235,7 +235,8 @@ function drawOccupancy(occupancy, shell, head, words) {
     { part: head.footprint.registers / gpu.registers, text: fill(words.of, { a: amount(head.footprint.registers), b: amount(gpu.registers) }) },
   ]);
   const title = occupancy.root.querySelector("h4");
-  if (title) title.textContent = `${words.chip}, ${gpu.name}: ${gpu.programs > 16 ? words.many : gpu.programs ? fill(words.fits, { n: gpu.programs }) : words.nofit}`;
+  const fit = gpu.programs > 16 ? words.many : gpu.programs ? fill(words.fits, { n: gpu.programs }) : words.nofit;
+  if (title) title.textContent = fill(words.chip, { gpu: gpu.name, fit });
 }
 
 /**

@@ -60,7 +60,7 @@ export function tileQuestion(shell, box, picture, roll, head, kinds, skipped) {
   const words = shell.words();
   /** @type {Set<number>} */
   const chosen = new Set();
-  const group = svg("g", { class: "fa-boxes" });
+  const group = svg("g", { class: "fa-tile-boxes" });
   const cells = Array.from({ length: picture.marked ? roll.rows * roll.cols : 0 }, (_, i) => {
     const [r, c] = [Math.floor(i / roll.cols), i % roll.cols];
     const name = fill(words.tile_name, {
@@ -68,7 +68,7 @@ export function tileQuestion(shell, box, picture, roll, head, kinds, skipped) {
     });
     const cell = svg("rect", {
       x: picture.at.x + c * picture.at.w + 2, y: picture.at.y + r * picture.at.h + 2, width: picture.at.w - 4, height: picture.at.h - 4,
-      class: "fa-box", role: "checkbox", tabindex: i === 0 ? "0" : "-1", "aria-checked": "false", "aria-label": name,
+      class: "fa-tile-box", role: "checkbox", tabindex: i === 0 ? "0" : "-1", "aria-checked": "false", "aria-label": name,
     });
     cell.addEventListener("click", () => toggle(i));
     cell.addEventListener("keydown", (event) => {

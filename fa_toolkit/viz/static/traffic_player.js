@@ -162,7 +162,7 @@ function sentence(now, step, words, guess) {
   if (step === run.frames - 1) {
     const ratio = run.totals[0] / run.totals[1];
     const text = ratio >= 1 ? fill(words.say_end, { x: moved[0], y: moved[1], r: plain(ratio) }) : fill(words.say_end_less, { x: moved[0], y: moved[1], r: plain(1 / ratio) });
-    return guess?.value ? `${text} ${fill(words.guessed, { g: guess.text })}` : text;
+    return guess?.value ? text + fill(words.guessed, { g: guess.text }) : text;
   }
   const walk = walks[run.leader];
   const event = run.at[run.leader][step] - 1;
@@ -172,7 +172,7 @@ function sentence(now, step, words, guess) {
   const key = `say_${walk.phases[walk.phase[event]]}`;
   const done = run.at[1 - run.leader][step] >= walks[1 - run.leader].bytes.length;
   const text = fill(words[key], { a: counted(a), b: counted(b), x: moved[0], y: moved[1] });
-  return done ? `${text} ${run.leader === 0 ? words.say_flash_done : words.say_standard_done}` : text;
+  return done ? text + (run.leader === 0 ? words.say_flash_done : words.say_standard_done) : text;
 }
 
 /** @param {{ model: any, el: HTMLElement }} context */
