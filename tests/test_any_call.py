@@ -51,13 +51,14 @@ def test_triton(call: AnyCall) -> None:
 
 @interpreted
 @pytest.mark.slow
-@lane(examples(20))
-@given(call=packed_calls(sequences=3, longest=20))
+@lane(examples(10))
+@given(call=packed_calls(sequences=3, longest=20, widest=80))
 def test_triton_packed(call: AnyPacked) -> None:
     any_packed.check(call, "triton")
 
 
 @interpreted
+@pytest.mark.slow
 @lane(examples(20))
 @given(case=decode_calls())
 def test_triton_decode(case: Case) -> None:
