@@ -16,7 +16,7 @@ ROW = re.compile(r"^\| (?P<name>[^|]+) \| [^|]+ \| (?P<default>[^|]+) \| (?P<gpu
 PROMISED = (
     "Forward", "Backward", "lse", "float16", "matmul precision", "D and Dv", "ragged", "strides",
     "GQA", "Causal", "window", "Soft cap", "sink", "Dropout", "no key", "outside the tensors",
-    "64-bit", "Packed", "split-KV", "paged", "opcheck", "compile", "export", "checkpoint",
+    "64-bit", "Packed", "split-KV", "Few queries", "paged", "opcheck", "compile", "export", "checkpoint",
     "Autocast", "gradients asked for", "vmap", "Deterministic", "streams", "not the current one",
     "CUDA graphs", "auto", "explain", "T4", "sm_75", "Wrong input", "validate", "sdpa",
     "Transformers", "Step labels", "I/O model", "Planted bugs",
