@@ -31,6 +31,7 @@ _PROMPTS = {
     "number": Text("number or formula", "数或算式"),
     "order": Text("letters in order, such as CAB", "按顺序写字母，如 CAB"),
     "match": Text("pairs, such as 1B 2A", "配对，如 1B 2A"),
+    "text": Text("your answer, in one line", "答案，写成一行"),
 }
 _UNKNOWN = Text("{got} is not among the letters shown.", "{got} 不在列出的选项里。")
 _UNREAD = Text("{got}: not read as {wanted}.", "{got}：请写成{wanted}。")
@@ -96,7 +97,7 @@ def _until_judged(session: Any, ask: Ask, console: Console) -> Any:
         if answer is None:
             return None
         verdict = session.answer(answer)
-        if verdict.status == "ok":
+        if verdict.judged:
             return verdict
         console.print(verdict.note, style="yellow")
 
@@ -113,7 +114,7 @@ def read_answer(session: Any, ask: Ask) -> tuple[Any, str]:
     line = _line(ask, f"{wanted} > ")
     if not line:
         return None, ""
-    if question.kind == "number":
+    if question.kind in ("number", "text"):
         return line, ""
     keys = dict(zip(string.ascii_uppercase, _keys(shown, "options", "rights"), strict=False))
     if question.kind == "match":

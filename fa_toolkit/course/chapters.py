@@ -18,6 +18,7 @@ TITLES: dict[int, Text] = {
     4: Text("Flash Attention in tiles", "分块的 Flash Attention"),
     5: Text("Triton basics", "Triton 基础"),
     6: Text("The flash kernel", "Flash kernel"),
+    12: Text("Interview", "面试"),
 }
 
 _MISMATCH = Text(

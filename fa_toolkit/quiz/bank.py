@@ -18,6 +18,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from ..errors import BankError, UnknownNameError
 from ..language import Text
 from . import faults
+from .free_text.rubric import attach
 from .keys import check_call, key_value, trace_table
 from .models import (
     Bilingual,
@@ -28,6 +29,7 @@ from .models import (
     Question,
     TraceQuestion,
 )
+from .text_question import TextQuestion
 from .yaml_source import Source, read_yaml
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -184,6 +186,8 @@ def _read_bank(stamps: tuple[tuple[Path, tuple[int, int]], ...]) -> Bank:
             raise faults.repeated(source, ("chapter",), str(chapter.chapter))
         for at, question in enumerate(chapter.questions):
             _check_question(source, at, question, chapter.chapter, claims, topics)
+            if isinstance(question, TextQuestion):
+                attach(question, file.parent, source.place(("questions", at)))
             if question.id in questions:
                 raise faults.repeated(source, ("questions", at, "id"), question.id)
             questions[question.id] = question
@@ -227,8 +231,15 @@ def _check_question(
         raise faults.unknown(source, (*here, "topic"), question.topic, topics, "topics.yaml")
     for number, claim in enumerate(question.claims):
         if claim not in claims:
-            where = (*here, "claims", number)
+            where: faults.Field = (*here, "claims", number)
             raise faults.unknown(source, where, claim, claims, "source/claims.yaml")
+    if isinstance(question, TextQuestion):
+        for part in ("key_points", "misconceptions"):
+            for place, entry in enumerate(getattr(question, part)):
+                for claim in entry.claims:
+                    if claim not in claims:
+                        where = (*here, part, place, "claims")
+                        raise faults.unknown(source, where, claim, claims, "source/claims.yaml")
     keys: list[tuple[str, str, Mapping[str, Any]]] = []
     if isinstance(question, TraceQuestion):
         keys.append(("call", question.call, question.args))

@@ -1,9 +1,9 @@
 // The picture of a quiz card. It draws `view` and reports what the learner did; it knows no answers.
 
 const LETTERS = "ABCDEFGHIJ";
-const MARKS = { right: "✓", part: "◐", wrong: "✗", ok: "✓", no: "○", x: "✗", "": "" };
+const MARKS = { right: "✓", part: "◐", unsure: "?", wrong: "✗", ok: "✓", no: "○", x: "✗", "": "" };
 const CLAIM = { holds: "✓", caveat: "◐", wrong: "✗" };
-const TONE = { ok: "good", right: "good", no: "miss", part: "miss", x: "bad", wrong: "bad" };
+const TONE = { ok: "good", right: "good", no: "miss", part: "miss", unsure: "miss", x: "bad", wrong: "bad" };
 
 function h(tag, attrs = {}, ...children) {
   const node = document.createElement(tag);
@@ -53,6 +53,16 @@ function write(card, ctx) {
   if (input.value) ask();
   const unit = question.unit ? h("span", { class: "fq-unit" }, question.unit) : null;
   return { body: h("div", { class: "fq-write" }, input, unit, seen), read: () => input.value };
+}
+
+function speak(card, ctx) {
+  const { draft, labels } = ctx;
+  const area = h("textarea", {
+    class: "fq-text", rows: 7, maxlength: 20000, spellcheck: "false", "aria-label": labels.yours,
+    oninput: () => ctx.keep(area.value, 250),
+  });
+  area.value = typeof draft === "string" ? draft : "";
+  return { body: area, read: () => area.value };
 }
 
 function arrange(card, ctx) {
@@ -129,7 +139,7 @@ function table(question, cell) {
     })));
 }
 
-const FORMS = { choice: pick, many: pick, number: write, order: arrange, match: join, trace: fill };
+const FORMS = { choice: pick, many: pick, number: write, order: arrange, match: join, trace: fill, text: speak };
 
 // ---- what was answered, with its marks
 
@@ -214,7 +224,31 @@ function filled({ question, verdict }) {
     [h("dt", {}, h("code", {}, name)), h("dd", { html })])) : null];
 }
 
-const ANSWERS = { choice: picked, many: picked, number: written, order: arranged, match: joined, trace: filled };
+const quote = (text, good) => (text ? h("div", { class: "fq-quote" }, h("q", { class: good ? "fq-said-good" : "fq-said-bad" }, text)) : null);
+
+// what you said, what is missing, what is wrong and why, how it could be said
+function spoken({ verdict, labels, saidIt }) {
+  const t = verdict.text;
+  const part = (title, rows) => (rows.length ? h("section", { class: "fq-part" }, h("h4", {}, title), h("ul", { class: "fq-rows" }, rows)) : null);
+  const sections = (entry) => (entry.sections.length ? h("span", { class: "fq-tag" }, entry.sections.join("; ")) : null);
+  const claim = (entry) => (entry.noted ? h("span", { class: "fq-tag" }, labels.noted)
+    : h("button", { type: "button", class: "fq-link fq-said-it", onclick: () => saidIt(entry.id) }, labels.said_it));
+  return [
+    h("details", { class: "fq-more" }, h("summary", {}, labels.yours), h("p", { class: "fq-own", html: verdict.said })),
+    t.filling ? h("p", { class: "fq-why" }, t.filling) : null,
+    part(labels.detected, t.said.map((entry) => h("li", {}, mark("ok"), h("div", { html: "" }, h("span", { html: entry.html }), quote(entry.quote, true))))),
+    part(labels.lacking, t.lacking.map((entry) => h("li", {}, mark("no", labels.not_detected),
+      h("div", {}, h("span", { html: entry.html }), sections(entry), why(entry.why), claim(entry))))),
+    part(labels.wrong_ideas, [...t.otherwise, ...t.wrong].map((entry) => h("li", {}, mark("x"),
+      h("div", {}, h("span", { html: entry.html }), sections(entry), quote(entry.quote, false), why(entry.why))))),
+    part(labels.ask_back, t.asked.map((entry) => h("li", {}, mark("no"), h("div", {}, h("span", { html: entry.html }), quote(entry.quote, false))))),
+    t.fatal ? h("p", { class: "fq-note" }, t.fatal) : null,
+    h("section", { class: "fq-part" }, h("h4", {}, labels.model), h("p", { class: "fq-model", html: t.model })),
+    h("section", { class: "fq-part" }, h("h4", {}, labels.listens), h("p", { class: "fq-why", html: t.listens })),
+  ];
+}
+
+const ANSWERS = { choice: picked, many: picked, number: written, order: arranged, match: joined, trace: filled, text: spoken };
 
 function citation(cited, labels) {
   return h("div", { class: "fq-claim" },
@@ -326,7 +360,7 @@ function render({ model, el }) {
     return h("div", { class: "fq-judged" },
       h("div", { class: `fq-task fq-headline fq-${TONE[verdict.outcome]}`, tabindex: -1, role: "status" },
         `${MARKS[verdict.outcome]} ${verdict.headline}`),
-      ANSWERS[view.question.kind]({ ...view, question: view.question }),
+      ANSWERS[view.question.kind]({ ...view, question: view.question, saidIt: (point) => send({ do: "said", point }, ".fq-said-it") }),
       h("p", { class: "fq-explain", html: verdict.explain }),
       h("section", { class: "fq-claims" }, h("h4", {}, labels.source), verdict.citations.map((cited) => citation(cited, labels))),
       h("div", { class: "fq-foot" },

@@ -17,6 +17,7 @@ from . import marks
 from .bank import Bank, load_bank
 from .models import Claim, Question
 from .number_marks import number, trace
+from .text_marks import text
 from .verdict import Citation, Verdict
 
 MAX_TEXT, MAX_ENTRIES, MAX_DEPTH = 20_000, 200, 4
@@ -29,6 +30,7 @@ GRADERS: Mapping[str, Callable[[Any, Any, Language], Verdict]] = {
     "order": marks.order,
     "match": marks.match,
     "trace": trace,
+    "text": text,
 }
 
 
@@ -39,13 +41,15 @@ def grade(
 
     What an answer looks like: `choice` one option, `many` a list of options, `number` a number or a
     formula as text, `order` the list of steps, `match` a mapping of left to right sides, `trace` a
-    mapping of "row.column" to numbers, or the table as a list of rows. An option may be given by
+    mapping of "row.column" to numbers, or the table as a list of rows, `text` an answer in your own
+    words, in English, Chinese or both. An option may be given by
     its key, its id, its text in either language, or its place in the file counted from 0.
 
     Score:
         choice, number: 100 or 0. many: (right ones ticked - wrong ones ticked) of all right ones,
         never below 0. order: neighbours that follow each other as they should, of all neighbours.
         match: right pairs of all. trace: right cells of all that were asked.
+        text: weights of the key points covered, less 15 for each misconception, never below 0.
 
     Args:
         lang: the language of the verdict; the language in force if None.
@@ -115,7 +119,7 @@ def _name(key: object) -> str:
 
 def _cited(verdict: Verdict, question: Question, claims: Mapping[str, Claim]) -> Verdict:
     """The verdict with what it rests on; an answer that was not judged reveals nothing."""
-    if verdict.status != "ok":
+    if not verdict.judged:
         return verdict
     lang = verdict.lang
     return replace(

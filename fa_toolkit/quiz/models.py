@@ -9,38 +9,16 @@ from __future__ import annotations
 import hashlib
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, StringConstraints, model_validator
 
-from ..language import Language
+from .question import Bilingual, Name, Question_, Strict, Words, distinct, refuse
+from .text_question import TextQuestion
 from .units import UNITS
 
-Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
-Level = Literal["warm-up", "core", "senior"]
 ClaimVerdict = Literal["holds", "caveat", "wrong"]
 
 
-def _refuse(en: str, zh: str) -> PydanticCustomError:
-    """What is wrong and what to write instead, in both languages."""
-    return PydanticCustomError("bank", "{en}", {"en": en, "zh": zh})
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
-
-
-class Bilingual(_Strict):
-    """One text in English and Chinese."""
-
-    en: Words
-    zh: Words
-
-    def __getitem__(self, lang: Language) -> str:
-        return self.zh if lang == "zh" else self.en
-
-
-class Claim(_Strict):
+class Claim(Strict):
     """One claim of the source article in our words, and what became of it when tested."""
 
     id: Annotated[str, StringConstraints(pattern=r"^S\d{2}$")]
@@ -54,14 +32,14 @@ class Claim(_Strict):
     @model_validator(mode="after")
     def _caveat_stated(self) -> Claim:
         if self.verdict != "holds" and self.caveat is None:
-            raise _refuse(
+            raise refuse(
                 "a claim that does not simply hold needs `caveat: {en: ..., zh: ...}`",
                 "不完全成立的论断要写 `caveat: {en: ..., zh: ...}`",
             )
         return self
 
 
-class Call(_Strict):
+class Call(Strict):
     """A value computed by the package: a function of the whitelist with literal arguments."""
 
     call: Words
@@ -77,7 +55,7 @@ def option_key(question: str, role: str, text: str) -> str:
     return hashlib.blake2s(f"{question}\n{role}\n{text}".encode(), digest_size=5).hexdigest()
 
 
-class Choice(_Strict):
+class Choice(Strict):
     """One option and the feedback a reader gets for picking it."""
 
     text: Bilingual
@@ -85,21 +63,21 @@ class Choice(_Strict):
     why: Bilingual
 
 
-class Mistake(_Strict):
+class Mistake(Strict):
     """A known wrong value and what led to it."""
 
     value: Key
     why: Bilingual
 
 
-class OrderItem(_Strict):
+class OrderItem(Strict):
     """One step of a sequence."""
 
     id: Name
     text: Bilingual
 
 
-class Pair(_Strict):
+class Pair(Strict):
     """Two things that belong together."""
 
     left: Bilingual
@@ -107,18 +85,7 @@ class Pair(_Strict):
     why: Bilingual
 
 
-class _Question(_Strict):
-    id: Annotated[str, StringConstraints(pattern=r"^(Q-\d{2}-[a-z0-9]+(-[a-z0-9]+)*|O\d{1,2})$")]
-    topic: Name
-    level: Level
-    claims: Annotated[list[str], Field(min_length=1)]
-    prompt: Bilingual
-    explain: Bilingual
-    follow_up: Bilingual | None = None
-    see: Annotated[str, StringConstraints(pattern=r"^\d{2}$")]
-
-
-class ChoiceQuestion(_Question):
+class ChoiceQuestion(Question_):
     """Pick the one right option."""
 
     kind: Literal["choice"]
@@ -128,15 +95,15 @@ class ChoiceQuestion(_Question):
     def _one_right(self) -> ChoiceQuestion:
         right = sum(choice.correct for choice in self.choices)
         if right != 1:
-            raise _refuse(
+            raise refuse(
                 f"exactly one choice has `correct: true`, here {right} have",
                 f"恰好一个选项写 `correct: true`，这里有 {right} 个",
             )
-        _distinct([choice.text for choice in self.choices], "choices")
+        distinct([choice.text for choice in self.choices], "choices")
         return self
 
 
-class ManyQuestion(_Question):
+class ManyQuestion(Question_):
     """Tick every right option."""
 
     kind: Literal["many"]
@@ -146,15 +113,15 @@ class ManyQuestion(_Question):
     def _some_right(self) -> ManyQuestion:
         right = sum(choice.correct for choice in self.choices)
         if right == 0 or right == len(self.choices):
-            raise _refuse(
+            raise refuse(
                 "some choices, not none and not all, have `correct: true`",
                 "要有一部分选项写 `correct: true`，不能全没有，也不能全是",
             )
-        _distinct([choice.text for choice in self.choices], "choices")
+        distinct([choice.text for choice in self.choices], "choices")
         return self
 
 
-class NumberQuestion(_Question):
+class NumberQuestion(Question_):
     """Give one number; a formula is welcome."""
 
     kind: Literal["number"]
@@ -167,14 +134,14 @@ class NumberQuestion(_Question):
     def _unit_known(self) -> NumberQuestion:
         if self.unit is not None and self.unit not in UNITS:
             known = ", ".join(UNITS)
-            raise _refuse(
+            raise refuse(
                 f"unit {self.unit!r} is not known; write one of: {known}",
                 f"没有 {self.unit!r} 这个单位；可以写：{known}",
             )
         return self
 
 
-class OrderQuestion(_Question):
+class OrderQuestion(Question_):
     """Put steps in order; they are listed in the right one."""
 
     kind: Literal["order"]
@@ -182,31 +149,31 @@ class OrderQuestion(_Question):
     why_wrong: Bilingual
 
     @model_validator(mode="after")
-    def _items_distinct(self) -> OrderQuestion:
+    def _itemsdistinct(self) -> OrderQuestion:
         if len({item.id for item in self.items}) < len(self.items):
-            raise _refuse("two items have the same id", "两个步骤的 id 相同")
-        _distinct([item.text for item in self.items], "items")
+            raise refuse("two items have the same id", "两个步骤的 id 相同")
+        distinct([item.text for item in self.items], "items")
         return self
 
 
-class MatchQuestion(_Question):
+class MatchQuestion(Question_):
     """Join each left side with its right side; two lefts may share a right."""
 
     kind: Literal["match"]
     pairs: Annotated[list[Pair], Field(min_length=3, max_length=9)]
 
     @model_validator(mode="after")
-    def _lefts_distinct(self) -> MatchQuestion:
-        _distinct([pair.left for pair in self.pairs], "left sides")
+    def _leftsdistinct(self) -> MatchQuestion:
+        distinct([pair.left for pair in self.pairs], "left sides")
         if len({pair.right.en for pair in self.pairs}) < 2:
-            raise _refuse(
+            raise refuse(
                 "all right sides are the same, so there is nothing to match",
                 "右边全都一样，没有可以配对的",
             )
         return self
 
 
-class TraceQuestion(_Question):
+class TraceQuestion(Question_):
     """Fill the table of a running state, one row for each block."""
 
     kind: Literal["trace"]
@@ -221,18 +188,18 @@ class TraceQuestion(_Question):
     @model_validator(mode="after")
     def _columns_explained(self) -> TraceQuestion:
         if missing := [name for name in self.columns if name not in self.feedback]:
-            raise _refuse(
+            raise refuse(
                 f"`feedback` lacks the column {missing[0]!r}",
                 f"`feedback` 缺 {missing[0]!r} 这一列",
             )
         if unknown := [name for name in self.feedback if name not in self.columns]:
-            raise _refuse(
+            raise refuse(
                 f"`feedback` has {unknown[0]!r}, which is not in `columns`",
                 f"`feedback` 里的 {unknown[0]!r} 不在 `columns` 里",
             )
         for row, column in self.shown:
             if row < 0 or column not in self.columns:
-                raise _refuse(
+                raise refuse(
                     "a cell in `given` is written [row, column] or 'row.column', rows from 0",
                     "`given` 里的格子写成 [行, 列] 或 '行.列'，行从 0 数起",
                 )
@@ -246,23 +213,21 @@ class TraceQuestion(_Question):
 
 
 Question = Annotated[
-    ChoiceQuestion | ManyQuestion | NumberQuestion | OrderQuestion | MatchQuestion | TraceQuestion,
+    ChoiceQuestion
+    | ManyQuestion
+    | NumberQuestion
+    | OrderQuestion
+    | MatchQuestion
+    | TraceQuestion
+    | TextQuestion,
     Field(discriminator="kind"),
 ]
-KINDS = ("choice", "many", "number", "order", "match", "trace")
+KINDS = ("choice", "many", "number", "order", "match", "trace", "text")
 
 
-class ChapterFile(_Strict):
+class ChapterFile(Strict):
     """One file of the bank: the questions of one chapter."""
 
     chapter: Annotated[int, Field(ge=0, le=99)]
     title: Bilingual
     questions: Annotated[list[Question], Field(min_length=1)]
-
-
-def _distinct(texts: list[Bilingual], what: str) -> None:
-    for side in ("en", "zh"):
-        if len({getattr(text, side) for text in texts}) < len(texts):
-            raise _refuse(
-                f"two {what} have the same {side} text", f"{what} 里有两条 {side} 文字相同"
-            )

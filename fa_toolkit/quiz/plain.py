@@ -82,8 +82,10 @@ def quiz_html(session: Session) -> str:
 
 def verdict_text(verdict: Verdict) -> str:
     """A verdict as text, in the order of the card."""
-    if verdict.status != "ok":
+    if not verdict.judged:
         return verdict.note
+    if "quotes" in verdict.details:
+        return _written_text(verdict)
     with using(verdict.lang):
         lines = [say(w.HEADLINES[verdict.outcome])]
         for mark, items in (
@@ -106,4 +108,36 @@ def verdict_text(verdict: Verdict) -> str:
         lines += ["", f"{verdict.score} {say(w.OF_100)}  {verdict.arithmetic}"]
         if verdict.follow_up:
             lines.append(f"{say(w.LABELS['follow'])}{say(w.COLON)}{to_plain(verdict.follow_up)}")
+    return "\n".join(lines)
+
+
+def _written_text(verdict: Verdict) -> str:
+    """A verdict on a written answer: points and quotes first, the number last."""
+    details, label = verdict.details, w.LABELS
+    quotes = details["quotes"]
+    with using(verdict.lang):
+        lines = [say(w.HEADLINES[verdict.outcome])]
+        for heading, mark, items in (
+            ("detected", "✓", verdict.credited),
+            ("lacking", "○", verdict.missing),
+            ("wrong_ideas", "✗", (*verdict.contradicted, *verdict.misconceptions)),
+        ):
+            if items:
+                lines += ["", say(label[heading])]
+            for item in items:
+                lines.append(f"{mark} {to_plain(item.text)}")
+                if mark != "○" and quotes.get(item.id):
+                    lines.append(f"  “{quotes[item.id]}”")
+                if mark != "✓":
+                    cited = ", ".join(item.claims)
+                    lines.append(f"  {to_plain(item.why)}" + (f" [{cited}]" if cited else ""))
+        for asked in details["asked"]:
+            quote, text = quotes[asked["id"]], to_plain(asked["text"])
+            lines += ["", f"? {say(label['ask_back'])}{say(w.COLON)}{text}", f"  “{quote}”"]
+        lines += ["", say(label["model"]), f"  {to_plain(details['model'])}"]
+        lines += ["", say(label["listens"]), f"  {to_plain(details['listens'])}"]
+        if verdict.follow_up:
+            lines += ["", f"{say(label['follow'])}{say(w.COLON)}{to_plain(verdict.follow_up)}"]
+        lines += ["", f"{verdict.score} {say(w.OF_100)}  {verdict.arithmetic}"]
+        lines += [note for note in (verdict.note, say(label["fatal"]) if details["fatal"] else "") if note]
     return "\n".join(lines)

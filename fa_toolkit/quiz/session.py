@@ -31,7 +31,21 @@ class Attempt(TypedDict):
     version: str
 
 
+class SaidIt(TypedDict):
+    """A point the learner holds to have made though the grader did not detect it.
+
+    Kept apart from attempts: it never counts as mastery, but it can be exported to grow the bank.
+    """
+
+    item: str
+    point: str
+    lang: str
+    answer: str
+    version: str
+
+
 Record = Callable[[Attempt], object]
+Report = Callable[[SaidIt], object]
 Restore = Callable[[], Mapping[str, Any]]
 
 _NOT_SAVED = Text(
@@ -51,6 +65,7 @@ class Session:
         learner: whoever answers; decides the order of options.
         record: called with every answer that was judged.
         restore: called once; latest answer of each question by id.
+        report: called with every point that the learner holds to have made undetected.
     """
 
     def __init__(
@@ -63,6 +78,7 @@ class Session:
         learner: str = "",
         record: Record | None = None,
         restore: Restore | None = None,
+        report: Report | None = None,
     ) -> None:
         self.lang: Language = current() if lang is None else check(lang)
         self.bank = load_bank() if bank is None else bank
@@ -72,7 +88,8 @@ class Session:
         self.learner, self.position, self.note = learner, 0, ""
         self.answers: dict[str, Any] = {}
         self.verdicts: dict[str, Verdict] = {}
-        self._record = record
+        self.said_it: dict[str, set[str]] = {}
+        self._record, self._report = record, report
         self._restore(restore)
 
     def _restore(self, restore: Restore | None) -> None:
@@ -86,7 +103,7 @@ class Session:
         for question in self.questions:
             if question.id in earlier:
                 verdict = self._graded(question, earlier[question.id])
-                if verdict.status == "ok":
+                if verdict.judged:
                     self.answers[question.id] = earlier[question.id]
                     self.verdicts[question.id] = verdict
         open_ones = [at for at, q in enumerate(self.questions) if q.id not in self.verdicts]
@@ -120,7 +137,7 @@ class Session:
         question = self.question
         verdict = self._graded(question, answer)
         self.note = verdict.note
-        if verdict.status != "ok":
+        if not verdict.judged:
             return verdict
         self.answers[question.id], self.verdicts[question.id] = answer, verdict
         if self._record is not None:
@@ -141,10 +158,34 @@ class Session:
                     self.note = say(_NOT_SAVED, reason=str(error))
         return verdict
 
+    def say_it(self, point: str) -> None:
+        """Note that the learner holds to have made a point; the verdict stays as it is."""
+        question, verdict = self.question, self.verdict
+        if verdict is None or point not in {item.id for item in verdict.missing}:
+            return
+        noted = self.said_it.setdefault(question.id, set())
+        if point in noted:
+            return
+        noted.add(point)
+        if self._report is not None:
+            said = SaidIt(
+                item=question.id,
+                point=point,
+                lang=self.lang,
+                answer=str(self.answers.get(question.id, "")),
+                version=__version__,
+            )
+            try:
+                self._report(said)
+            except Exception as error:  # as with answers: what cannot be kept is still shown
+                with using(self.lang):
+                    self.note = say(_NOT_SAVED, reason=str(error))
+
     def retry(self) -> None:
         """Take the verdict on the question in front away, so that it can be answered again."""
         self.verdicts.pop(self.question.id, None)
         self.answers.pop(self.question.id, None)
+        self.said_it.pop(self.question.id, None)
         self.note = ""
 
     def speak(self, lang: str) -> None:

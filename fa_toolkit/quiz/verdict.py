@@ -45,9 +45,10 @@ class Citation:
 class Verdict:
     """The judgement of one answer.
 
-    `status` is "ok" when the answer was judged; "empty", "unreadable" and "truncated" mean that it
-    was not, `note` says why, and nothing should be recorded. A choice, number, order, match or
-    trace is never "unsure".
+    `status` is "ok" when the answer was judged; "empty" and "unreadable" mean that it was not,
+    `note` says why, and nothing should be recorded. "truncated" means that not all of it was read.
+    Only a written answer is "unsure": it was judged, but much of it was not understood, so that
+    the learner had better compare it with the model answer.
 
     Args:
         score: 0..100.
@@ -81,6 +82,11 @@ class Verdict:
         return verdict_text(self)
 
     @property
+    def judged(self) -> bool:
+        """Whether there is a judgement to show, sure or not."""
+        return self.status in ("ok", "unsure") or (self.status == "truncated" and bool(self.said))
+
+    @property
     def right(self) -> bool:
         """Whether nothing at all was wrong or missing."""
         return self.status == "ok" and self.score == 100
@@ -88,6 +94,6 @@ class Verdict:
     @property
     def outcome(self) -> str:
         """ "right", "part" or "wrong", or the status of what could not be judged."""
-        if self.status != "ok":
+        if self.status == "unsure" or not self.judged:
             return self.status
         return "right" if self.score == 100 else "part" if self.score else "wrong"

@@ -117,6 +117,7 @@ def verdict_view(session: Session, verdict: Verdict) -> JSON:
             "said": to_html(verdict.said),
             "points": _points(verdict),
             "details": _details(verdict),
+            "text": text_view(session, verdict) if "quotes" in verdict.details else None,
             "explain": to_html(verdict.explain),
             "citations": [_citation(asdict(cited)) for cited in verdict.citations],
             "score": verdict.score,
@@ -127,6 +128,40 @@ def verdict_view(session: Session, verdict: Verdict) -> JSON:
             "chapter": reread,
             "last": not next_open,
         }
+
+
+def text_view(session: Session, verdict: Verdict) -> JSON:
+    """A verdict on a written answer: what was said, lacks, is wrong, and how it could be said."""
+    quotes, noted = verdict.details["quotes"], session.said_it.get(verdict.question_id, set())
+
+    def entry(item: Item) -> JSON:
+        sections = dict.fromkeys(
+            f"{name} · {session.bank.claims[name].section[verdict.lang]}" for name in item.claims
+        )
+        return {
+            "id": item.id,
+            "html": to_html(item.text),
+            "quote": quotes.get(item.id, "") if item not in verdict.missing else "",
+            "why": to_html(item.why),
+            "sections": list(sections),
+            "noted": item.id in noted,
+        }
+
+    asked = [
+        {"html": to_html(one["text"]), "quote": quotes.get(one["id"], "")}
+        for one in verdict.details["asked"]
+    ]
+    return {
+        "said": [entry(item) for item in verdict.credited],
+        "lacking": [entry(item) for item in verdict.missing],
+        "wrong": [entry(item) for item in verdict.misconceptions],
+        "otherwise": [entry(item) for item in verdict.contradicted],
+        "asked": asked,
+        "fatal": say(w.LABELS["fatal"]) if verdict.details["fatal"] else "",
+        "filling": say(w.LABELS["filling"]) if verdict.details["filling"] else "",
+        "model": to_html(verdict.details["model"]),
+        "listens": to_html(verdict.details["listens"]),
+    }
 
 
 def _points(verdict: Verdict) -> list[JSON]:

@@ -17,7 +17,7 @@ from .bank import Bank
 from .number_marks import in_unit
 from .numbers import read_number, show, spoken
 from .plain import quiz_html, quiz_text
-from .session import Attempt, Session
+from .session import Attempt, Report, Session
 from .units import NONE, UNITS
 from .view import view
 
@@ -49,6 +49,7 @@ class QuizCard(anywidget.AnyWidget):
             "answer": lambda: self.session.answer(message.get("answer")),
             "go": lambda: self.session.go(_whole(message.get("to"))),
             "retry": self.session.retry,
+            "said": lambda: self.session.say_it(str(message.get("point"))),
             "speak": lambda: self.session.speak("zh" if self.session.lang == "en" else "en"),
         }
         if act in handlers and message.get("question") == self.session.question.id:
@@ -99,6 +100,7 @@ def quiz(
     lang: str | None = None,
     record: Callable[[Attempt], object] | None = None,
     restore: Callable[[], Mapping[str, Any]] | None = None,
+    report: Report | None = None,
     learner: str = "",
     only: Sequence[str] | None = None,
     bank: Bank | None = None,
@@ -109,6 +111,7 @@ def quiz(
         lang: the language to begin in; the language in force if None.
         record: called with every answer that was judged.
         restore: latest answer of each question by id, from an earlier day.
+        report: called with every point the learner holds to have made undetected.
         learner: whoever answers; decides the order of options.
         only: ids of questions, to ask some and not all.
         bank: a bank of your own.
@@ -125,5 +128,6 @@ def quiz(
             learner=learner,
             record=record,
             restore=restore,
+            report=report,
         )
     )

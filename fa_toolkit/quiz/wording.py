@@ -20,6 +20,7 @@ STATES: Mapping[str, Text] = {
     "right": Text("right", "答对"),
     "part": Text("partly right", "部分答对"),
     "wrong": Text("wrong", "答错"),
+    "unsure": Text("to be checked by you", "待自查"),
 }
 LEVELS: Mapping[str, Text] = {
     "warm-up": Text("warm-up", "热身"),
@@ -35,6 +36,10 @@ TASKS: Mapping[str, Text] = {
     ),
     "order": Text("First at the top.", "最先的放最上面。"),
     "match": Text("Give each line its letter.", "给每一行选一个字母。"),
+    "text": Text(
+        "In your own words, English or Chinese, as you would say it aloud.",
+        "用自己的话答，中英文都行，像口头回答那样。",
+    ),
     "trace": Text(
         "Fill the table; formulas such as e^{1/2} are fine.", "填表；可以写 e^{1/2} 这样的算式。"
     ),
@@ -43,6 +48,7 @@ HEADLINES: Mapping[str, Text] = {
     "right": Text("Right", "答对了"),
     "part": Text("Partly right", "对了一部分"),
     "wrong": Text("Not yet", "还不对"),
+    "unsure": Text("Not sure: compare it with the model answer", "拿不准：请对照参考答案自查"),
 }
 CLAIM_VERDICTS: Mapping[str, Text] = {
     "holds": Text("holds", "成立"),
@@ -67,6 +73,21 @@ LABELS: Mapping[str, Text] = {
     "missed": Text("not ticked", "漏选"),
     "rightly_left": Text("Rightly left out", "没选也没错的选项"),
     "block": Text("block", "块"),
+    "said_it": Text("I did say this", "我说到了"),
+    "noted": Text("noted, not counted", "已记下，不计分"),
+    "not_detected": Text("not detected", "未检出"),
+    "detected": Text("What you said", "你说到的"),
+    "lacking": Text("Not detected in your answer", "答案里没有检出"),
+    "wrong_ideas": Text("What is wrong, and why", "哪里不对，为什么"),
+    "otherwise": Text("said otherwise", "说反了"),
+    "ask_back": Text("Did you mean this? It would be wrong", "你是这个意思吗？那是不对的"),
+    "model": Text("A model answer, as spoken", "参考答案（口语长度）"),
+    "listens": Text("What an interviewer listens for", "面试官在听什么"),
+    "fatal": Text("In an interview this alone can end the topic.", "面试里单凭这一条就可能出局。"),
+    "filling": Text(
+        "Lists of terms, the question repeated, and words to the grader earn nothing.",
+        "罗列术语、复述题目、对评分者说的话，都不得分。",
+    ),
     "up": Text("Move up", "上移"),
     "down": Text("Move down", "下移"),
     "choose": Text("–", "–"),

@@ -106,7 +106,7 @@ def test_a_fault_is_named_by_line_field_and_advice(tmp_path: Path, fault: str) -
 
 def test_later_faults_are_counted(tmp_path: Path) -> None:
     path = write_bank(tmp_path, FILE.replace("level: core", "level: hard"))
-    with pytest.raises(BankError, match=r"4 more after this one"), using("en"):
+    with pytest.raises(BankError, match=r"5 more after this one"), using("en"):
         load_bank(path)
 
 

@@ -29,6 +29,7 @@ def wrong_answer(question: Question) -> Any:
         "choice": 1, "many": [2], "number": "77777", "order": list(range(len(options(question))))[::-1],
         "match": [rights(question)[-1].key] if isinstance(question, MatchQuestion) else None,
         "trace": [["77"] * 9],
+        "text": "It is exact.",
     }[question.kind]  # fmt: skip
 
 
@@ -41,6 +42,9 @@ def secrets(question: Question, bank: Bank) -> set[str]:
     texts += getattr(question, "feedback", {}).values()
     for name in question.claims:
         texts += [bank.claims[name].says, bank.claims[name].caveat]
+    for part in ("key_points", "misconceptions"):
+        texts += [entry.why for entry in getattr(question, part, ())]
+    texts += [getattr(question, name, None) for name in ("model_answer", "listens_for")]
     found = {text[lang] for text in texts if text is not None for lang in ("en", "zh")}
     if isinstance(question, NumberQuestion):
         value = in_unit(key_value(question.answer, question.unit), question.unit)

@@ -21,6 +21,7 @@ from fa_toolkit.quiz.models import (
     Question,
     TraceQuestion,
 )
+from fa_toolkit.quiz.text_question import TextQuestion
 
 BANK = load_bank()
 CHAPTERS = range(7)
@@ -161,6 +162,8 @@ def right_answers(question: Question) -> Any:
         return {pair.left.en: pair.right.en for pair in question.pairs}
     if isinstance(question, TraceQuestion):
         return trace_table(question)
+    if isinstance(question, TextQuestion):
+        return question.model_answer.en
     key = key_value(question.answer, question.unit)
     return f"{key!r} {_base(question)}".strip()
 
@@ -186,6 +189,9 @@ def wrong_answers(question: Question) -> Iterator[Any]:
         yield dict(zip(lefts, [*rights[1:], rights[0]], strict=True))
     elif isinstance(question, TraceQuestion):
         yield [{name: value + 1 for name, value in row.items()} for row in right]
+    elif isinstance(question, TextQuestion):
+        yield from (entry.text.zh for entry in question.misconceptions)
+        yield question.prompt.en
     else:
         yield -1
 
@@ -197,7 +203,7 @@ def test_right_is_right_and_wrong_is_wrong(name: str) -> None:
     assert verdict.status == "ok" and verdict.score == 100, verdict
     for answer in wrong_answers(question):
         verdict = grade(name, answer, "zh")
-        assert verdict.status == "ok" and verdict.score < 100, answer
+        assert verdict.judged and verdict.score < 100, answer
 
 
 @pytest.mark.parametrize("question", of_kind(NumberQuestion), ids=lambda q: q.id)

@@ -101,6 +101,7 @@ _SUPPOSED = re.compile(
     r"|(?:假如|假设|要是|倘若|如若|若是|如果)[^。;]{0,40}?(?:那就|那么|就会|就得|就要|才会|则会|会怎样|将会)"
     r"|(?:可能|也许|或许)[^,。;]{0,12}(?:也可能|也许不|可能不|或许不)"
 )
+_CONDITION = re.compile(r"\b(?:if|unless|suppose|supposing|assuming)\b|如果|假如|假设|要是|倘若|如若|若是")
 _MAYBE = re.compile(r"\b(?:may or may not|might or might not|could be .{0,30} but does not have to)\b|可能.{0,8}可能不|可变可不变|可有可没有")
 GRADER = re.compile(
     r"\b(?:grader|grading|rubric|full (?:marks|score|credit|points)|award (?:\w+ )?(?:all|full|100|points|the)|system (?:note|prompt|message|override)|ignore (?:all |the |any |previous |prior |above |your )+"
@@ -154,7 +155,7 @@ def frame(parts: list[Clause], other: str | None) -> None:
         if clause.sentence != sentence:
             sentence = clause.sentence
             whole = " ".join(c.text for c in parts[at : at + 12] if c.sentence == sentence)
-            supposed = bool(_SUPPOSED.search(whole))
+            supposed = bool(_SUPPOSED.search(whole)) and bool(_CONDITION.search(whole))
             reported = False
             goes_on = _THEY if other == "alternatives" else _GOES_ON
             elsewhere = elsewhere and bool(goes_on.match(clause.text))
@@ -182,7 +183,9 @@ def frame(parts: list[Clause], other: str | None) -> None:
                 elsewhere = False
         if reported:
             clause.frame = "reported"
-        elif supposed or _MAYBE.search(clause.text):
+        elif _MAYBE.search(clause.text) or _SUPPOSED.search(clause.text):
+            clause.frame = "supposed"
+        elif supposed and _CONDITION.search(clause.text):
             clause.frame = "supposed"
         elif elsewhere:
             clause.frame = "other"

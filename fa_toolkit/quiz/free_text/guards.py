@@ -37,7 +37,7 @@ def is_list(text: str, least: int = 4, share: float = 0.75) -> bool:
         return len(re.findall(r"\d+(?:\.\d+)?", text)) >= 3
     latin = re.findall(r"[a-z][a-z0-9_^-]*", text)
     return (
-        len(latin) >= 7
+        len(latin) >= 9
         and not re.search(r"[=<>→]|[\u4e00-\u9fff]{3}", text)
         and not _GLUE.search(text)
         and not _VERB.search(_NOUNS.sub(" ", text))

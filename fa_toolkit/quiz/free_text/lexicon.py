@@ -1,7 +1,7 @@
 """The words of the course as concepts: what a clause speaks of, however it says it.
 
 A concept is a name in capitals with one way of saying it a line (a bounded regular expression over
-folded text). Finding is linear: an expression is tried only where its longest literal occurs.
+folded text). Finding is linear: an expression is tried only where a text it needs occurs.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-_SPECIAL = re.compile(r"\\[a-zA-Z]|\\.|.", re.DOTALL)
+_TOKEN = re.compile(r"\\[a-zA-Z]|\\.|.", re.DOTALL)
 
 
 class Way(NamedTuple):
-    """One way of saying a concept and the literal that every match contains."""
+    """One way of saying a concept; every match contains one of the literals."""
 
-    literal: str
-    regex: re.Pattern[str]
+    literals: tuple[str, ...]
+    expression: str
     denies: bool  # it speaks of denial itself
 
 
@@ -48,37 +48,74 @@ def _way(line: str) -> Way:
     right = r"(?![a-z])" if ends else ""
     plain = _LOOKAROUND.sub("", line.replace(_NO_DENIAL, ""))
     return Way(
-        longest_literal(line),
-        re.compile(f"{left}(?:{line}){right}"),
+        needed(line),
+        f"{left}(?:{line}){right}",
         bool(_DENIES.search(plain)),
     )
 
 
-def longest_literal(expression: str) -> str:
-    """The longest text that stands in every match, or "" if there is none to be sure of."""
-    runs, run, depth, classes = [""], "", 0, False
-    for token in _SPECIAL.findall(expression):
-        if classes:
-            classes = token != "]"
-            continue
-        if token in ("?", "*", "+", "{"):
-            run = run[:-1] if token != "+" else run
-            runs, run = [*runs, run], ""
-            depth += token == "{"
-        elif token in ("(", "[") or (token == "\\b" or (len(token) == 2 and token[1].isalpha())):
-            runs, run = [*runs, run], ""
-            depth += token == "("
-            classes = token == "["
-        elif token in (")", "}"):
-            depth -= 1
-            runs, run = [*runs, run], ""
-        elif token == "|" and depth == 0:
-            return ""
-        elif token in (".", "^", "$", "|"):
-            runs, run = [*runs, run], ""
-        elif depth == 0:
+def needed(expression: str) -> tuple[str, ...]:
+    """Texts of which every match contains one; ("",) if there are none to be sure of.
+
+    The best of the plain runs and the groups of alternatives on the outermost level.
+    """
+    branches = _branches(expression)
+    if len(branches) > 1:
+        return _union(branches)
+    best: tuple[str, ...] = ("",)
+    for piece in _pieces(expression):
+        found = _union(_branches(piece[3:-1])) if piece.startswith("(?:") else (piece,)
+        if min(map(len, found)) > min(map(len, best)):
+            best = found
+    return best
+
+
+def _union(branches: list[str]) -> tuple[str, ...]:
+    found = [text for branch in branches for text in needed(branch)]
+    return tuple(dict.fromkeys(found)) if all(found) else ("",)
+
+
+def _branches(expression: str) -> list[str]:
+    """The alternatives on the outermost level."""
+    branches, depth, classes = [""], 0, False
+    for token in _TOKEN.findall(expression):
+        classes = (token == "[" or classes) and token != "]"
+        depth += (token == "(") - (token == ")") if not classes else 0
+        if token == "|" and depth == 0 and not classes:
+            branches.append("")
+        else:
+            branches[-1] += token
+    return branches
+
+
+def _pieces(expression: str) -> list[str]:
+    """Runs of plain characters and groups that are not optional, on the outermost level."""
+    pieces, run, group, depth, classes, counting = [], "", "", 0, False, False
+    for token in [*_TOKEN.findall(expression), ""]:
+        if counting:
+            counting = token != "}"
+        elif depth or classes:
+            group += token
+            depth += ((token == "(") - (token == ")")) * (not classes)
+            classes = (classes or token == "[") and token != "]"
+        elif token in ("?", "*", "{"):  # what stands before may be absent
+            run, group, counting = run[:-1], "", token == "{"
+            pieces, run = [*pieces, run], ""
+        elif token in ("(", "["):
+            pieces, run = [*pieces, run, group], ""
+            group, depth, classes = token, int(token == "("), token == "["
+        elif token in (".", "^", "$", "+", "") or (len(token) == 2 and token[1].isalnum()):
+            pieces, run, group = [*pieces, run, group], "", ""
+        else:
+            pieces, group = [*pieces, group], ""
             run += token[-1]
-    return max([*runs, run], key=len)
+    return [p for p in pieces if p and not p.startswith(("(?!", "(?<", "(?=", "["))]
+
+
+@functools.lru_cache(maxsize=None)
+def _regex(expression: str) -> re.Pattern[str]:
+    """Compiled when a text holds its literal for the first time: most never are."""
+    return re.compile(expression)
 
 
 class Hit(NamedTuple):
@@ -110,7 +147,7 @@ class Lexicon:
     def find(self, name: str, text: str) -> list[Hit]:
         """Every place where a concept is said."""
         found = []
-        for literal, regex, denies in self.concepts[name]:
-            if literal in text:
-                found += [Hit(*match.span(), denies) for match in regex.finditer(text)]
+        for literals, expression, denies in self.concepts[name]:
+            if any(literal in text for literal in literals):
+                found += [Hit(*match.span(), denies) for match in _regex(expression).finditer(text)]
         return found

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ...errors import BankError
 from ...language import Text
 from ..faults import from_pydantic
-from ..yaml_source import Source, read_yaml
+from ..text_question import TextQuestion
+from ..yaml_source import read_yaml
 from .lexicon import Lexicon
 from .patterns import Pattern, parse
 
@@ -81,6 +83,49 @@ class Patterns:
     names: frozenset[str] = field(default_factory=frozenset)
 
 
+def attach(question: TextQuestion, folder: Path, place: str) -> None:
+    """Tell a question where its patterns stand: in `patterns/` beside its file.
+
+    They are read when the first answer is graded, or by `rules`.
+
+    Raises:
+        BankError: if there is no such file.
+    """
+    path = folder / "patterns" / f"{question.id}.yaml"
+    if not path.is_file():
+        raise BankError(
+            place,
+            expected=Text(
+                f"its patterns in patterns/{question.id}.yaml",
+                f"patterns/{question.id}.yaml 里有它的匹配规则",
+            ),
+            got=Text("no such file", "没有这个文件"),
+        )
+    question._patterns = path
+
+
+def rules(question: TextQuestion) -> Patterns:
+    """The patterns of a question.
+
+    Raises:
+        BankError: if a pattern cannot be read, or if its points are not those of the question.
+    """
+    assert question._patterns is not None
+    found = patterns_of(question._patterns)
+    for part, entries in (
+        ("points", question.key_points),
+        ("misconceptions", question.misconceptions),
+    ):
+        asked = {entry.id for entry in entries}
+        if asked != set(getattr(found, part)):
+            raise BankError(
+                f"{question._patterns.name}: {part}",
+                expected=", ".join(sorted(asked)),
+                got=", ".join(sorted(getattr(found, part))),
+            )
+    return found
+
+
 def patterns_of(path: Path) -> Patterns:
     """The patterns of a file, read again only after it has changed.
 
@@ -88,7 +133,16 @@ def patterns_of(path: Path) -> Patterns:
         BankError: naming file, line, field and what to write there.
     """
     lexicon = path.with_name("lexicon.yaml")
+    if not lexicon.is_file():
+        lexicon = course_words()
     return _read(path, _stamp(path), lexicon, _stamp(lexicon))
+
+
+def course_words() -> Path:
+    """The lexicon of the course, for banks that bring none of their own."""
+    from ..bank import data_folder
+
+    return data_folder() / "patterns" / "lexicon.yaml"
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -101,8 +155,8 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 @functools.lru_cache(maxsize=64)
 def _read(path: Path, _: tuple[int, int], home: Path, stamp: tuple[int, int]) -> Patterns:
-    source = read_yaml(path)
-    file = validated(PatternFile, source)
+    file: PatternFile = _loaded(PatternFile, path)
+    source = _Lines(path)
     words = _lexicon(home, stamp).extended(file.things, file.acts)
     made: dict[str, dict[str, Point]] = {"points": {}, "misconceptions": {}}
     for part in made:
@@ -131,20 +185,42 @@ def _read(path: Path, _: tuple[int, int], home: Path, stamp: tuple[int, int]) ->
 
 @functools.lru_cache(maxsize=4)
 def _lexicon(path: Path, _: tuple[int, int]) -> Lexicon:
-    file = validated(LexiconFile, read_yaml(path))
+    file: LexiconFile = _loaded(LexiconFile, path)
     return Lexicon({**file.things, **file.acts}, file.acts)
 
 
-def validated(model: type[BaseModel], source: Source) -> Any:
-    """The data of a file as `model`; its first fault as an error that names the line."""
+def _loaded(model: type[BaseModel], path: Path) -> Any:
+    """The data of a file as `model`; its first fault as an error that names the line.
+
+    A sound file is read the fast way, which knows no lines.
+    """
+    adapter = TypeAdapter(model)
     try:
-        return TypeAdapter(model).validate_python(source.data)
+        return adapter.validate_python(yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER))
+    except (yaml.YAMLError, ValidationError, OSError, UnicodeDecodeError):
+        source = read_yaml(path)
+    try:
+        return adapter.validate_python(source.data)
     except ValidationError as error:
         raise from_pydantic(source, error) from error
 
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Lines:
+    """The lines of a file, looked up only for an error."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def place(self, field: tuple[str | int, ...]) -> str:
+        """File, line and field of a value."""
+        return read_yaml(self.path).place(field)
+
+
 def _parsed(
-    source: Source, words: Lexicon, lines: list[str], where: tuple[str, ...]
+    source: _Lines, words: Lexicon, lines: list[str], where: tuple[str, ...]
 ) -> tuple[Pattern, ...]:
     found = []
     for at, line in enumerate(lines):
@@ -164,7 +240,7 @@ def _near(name: str, words: Lexicon) -> list[str]:
     return difflib.get_close_matches(name, words.concepts, n=3, cutoff=0.4)
 
 
-def _fault(source: Source, field_: tuple[str | int, ...], got: str, hints: list[str]) -> None:
+def _fault(source: _Lines, field_: tuple[str | int, ...], got: str, hints: list[str]) -> None:
     raise BankError(
         source.place(field_),
         expected=Text("a pattern of known concepts, or a known id", "由已知概念写成的规则，或已知的 id"),
