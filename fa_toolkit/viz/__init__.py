@@ -14,6 +14,7 @@ _NAMES = {
     "memory_growth": "figures.growth",
     "memory_ladder": "figures.ladder",
     "peak_memory": "figures.rates",
+    "notebook_page": "exporting",
     "pointer_grid": "figures.pointers",
     "rate_lines": "figures.rates",
     "roofline_figure": "figures.roofline",
@@ -32,6 +33,7 @@ __all__ = sorted([*_NAMES, *_SUBMODULES])
 
 if TYPE_CHECKING:
     from . import palette
+    from .exporting import notebook_page
     from .figures.growth import memory_growth
     from .figures.ladder import memory_ladder
     from .figures.pointers import pointer_grid

@@ -289,6 +289,23 @@ SCRUB = """async () => {
 }"""
 
 
+def test_an_exported_notebook_still_plays(tmp_path: Path) -> None:
+    import nbclient
+
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELLS[i]) for i in (0, 2)])
+    nbclient.NotebookClient(notebook, timeout=120).execute()
+    nbformat.write(notebook, tmp_path / "run.ipynb")
+    viz.notebook_page(tmp_path / "run.ipynb", tmp_path / "run.html")
+    with _page(tmp_path / "run.html", width=1200) as (page, wrong):
+        page.wait_for_function("() => document.querySelectorAll('iframe').length === 2")
+        for frame, last in zip(page.frames[1:], ("step 15 of 15", "step 13 of 13"), strict=True):
+            frame.locator(".fa-player").focus()
+            page.keyboard.press("End")
+            assert last in frame.locator(".fa-head").inner_text()
+            assert frame.evaluate("() => document.documentElement.scrollHeight <= innerHeight + 1")
+        assert wrong == []
+
+
 def test_a_hundred_openings_leave_nothing_and_twenty_stay_quick(tmp_path: Path) -> None:
     path = tmp_path / "many.html"
     show = "widget.render({ model, el: place });"

@@ -231,3 +231,8 @@ def test_stills_show_the_step_on_show(lang: str, tmp_path: Any) -> None:
     wide = viz.tile_player(AttentionProblem(len_q=40, len_k=40, head_dim=2), tile=TileShape(2, 2))
     with pytest.raises(ArgumentError, match="16"):
         wide.to_png()
+
+
+def test_a_notebook_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="notebook"):
+        viz.notebook_page("nowhere.ipynb")
