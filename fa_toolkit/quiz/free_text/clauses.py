@@ -15,7 +15,7 @@ Frame = Literal["asserted", "other", "reported", "supposed", "dropped"]
 _SENTENCE_END = re.compile(r"(?<![0-9])\.(?=\s|$|[\"')\]])|(?<=[0-9])\.(?=\s+[a-z\u4e00-\u9fff]|\s*$|\s*\n)|[!?。;|]|\n|\.(?=[\u4e00-\u9fff])")
 _ABBREVIATION = re.compile(r"(?:e\.g|i\.e|vs|approx|etc|cf|fig|eq|resp|no)$")
 _CLAUSE_END = re.compile(
-    r",(?![0-9]{3})| — | -- "
+    r",(?![0-9]{3})| — | -- |: ?(?=(?:those|these|they|both|the former|the latter|它们|那些|前者|后者))"
     r"|(?<= )(?:but|whereas|although|though|because|which|so that|and then|then|and so|yet|unlike|while)(?= )"
     r"|(?<=[\u4e00-\u9fff])(?=而是|而不是|但是?(?!凡)|不过|因此|所以|然而|然后|于是|却(?!说))"
 )  # fmt: skip
@@ -118,7 +118,7 @@ _OTHER = {
         r"(?:an? |the |your |my )?" + _OTHER_NAMES +
         r"(?: (?:self-?)?(?:attention|implementation|approach|method|way|version|code|pytorch|algorithm|kernel|kernels|one|cook|solution|pipeline|transformer|route|technique|tiled attention|tiling)| fashioned| \w+ attention){1,3}"
         r"|^[\s\"'(*\-]*(?:and |so |but |well |ok |while |whereas )*(?:normally|usually|ordinarily|traditionally|conventionally|before(?: this| that| flash\w*)?[,: ]|without (?:it|flash|fa|this|tiling|fusion)|in (?:plain |standard |vanilla |naive |regular )(?:pytorch|attention)|other(?:wise| methods)|previously|formerly|the old|what happens normally|linear attention|sparse attention|performer|linformer|longformer|reformer|low-?rank|mamba|paged ?attention)"
-        r"|^[\s\"'(*\-一-鿿]{0,6}?(?:传统|标准|普通|常规|原来|原始|原生|朴素|以前|之前的|过去|老办法|老做法|旧方法|一般的?|通常|原先|不用\s*f|没有\s*f|别人|别的方法|线性注意力|稀疏注意力|低秩|performer|linformer|longformer)"
+        r"|^[\s\"'(*\-一-鿿]{0,6}?(?<![和与跟同比像])(?:传统|标准|普通|常规|原来|原始|原生|朴素|以前|之前的|过去|老办法|老做法|旧方法|一般的?|通常|原先|不用\s*f|没有\s*f|别人|别的方法|线性注意力|稀疏注意力|低秩|performer|linformer|longformer)"
         r"(?!.{0,14}softmax|.{0,6}(?:相同|一样|一致|等价|相等|没有区别|没区别|没差别))"
     ),
     "alternatives": re.compile(
@@ -170,8 +170,11 @@ def frame(parts: list[Clause], other: str | None) -> None:
             reported = False
         if other:
             names = _OTHER[other].search(clause.text)
+            names_before = at > 0 and _OTHER[other].search(parts[at - 1].text)
             if other == "alternatives":
-                if _LIKE.search(clause.text) or (names and _BACK[other].match(clause.text.strip())):
+                if _THEY.match(clause.text) and names_before:
+                    elsewhere = True
+                elif _LIKE.search(clause.text) or (names and _BACK[other].match(clause.text.strip())):
                     names = None
                 elif names:
                     elsewhere = True

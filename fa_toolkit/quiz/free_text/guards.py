@@ -18,7 +18,7 @@ _VERB = re.compile(
     r"get|gets|got|go|goes|come|comes|keep|keeps|kept|make|makes|take|takes|use|uses|need|needs|read|reads|write|writes|load|loads|store|stores|stored|"
     r"compute|computes|computed|split|splits|cut|cuts|fits?|save|saves|saved|hold|holds|stay|stays|stays?|becomes?|remains?|grows?|drops?|fall|falls|"
     r"multiply|multiplied|scale|scaled|add|adds|divide|reduce[sd]?|avoid\w*|merge[sd]?|fuse[sd]?|carry|carries|done|only|just|even|all|every|each|more|less|fewer|still|"
-    r"works?|working|runs?|change[sd]?|updates?|want|wanna|moves?|hit|hits|touch|touches|spill|win|idle|costs?|dominates?|equals?|throw|drop|dropped|tiny|same|either|without|unchanged|bigger|smaller|larger|faster|glued|fused|pinned|lives?|dumped|fetched|nothing|zero|nope|yes|spent|seen|knows?|sees?)\b|n't\b"
+    r"works?|working|runs?|change[sd]?|updates?|want|wanna|moves?|hit|hits|touch|touches|spill|win|idle|costs?|dominates?|equals?|throw|drop|dropped|tiny|same|either|without|unchanged|bigger|smaller|larger|faster|written|stored|glued|fused|pinned|lives?|dumped|fetched|nothing|zero|nope|yes|spent|seen|knows?|sees?|appl(?:y|ies)|normali[sz]es?)\b|n't\b"
     r"|[=≤≥<>]|→|->|\d ?(?:x|times|mb|kb|gb|tb|倍)|~ ?\d|\d ?r\b|\dr\dw"
     r"|[的是把在了就会被从不没有比要用让使由而再都也还需能可到得给跟为]|[读写存算乘加减除搬扫切放装]|维护|更新|合并成|融合|常驻|驻留|降|变|等于|不|→"
 )  # fmt: skip

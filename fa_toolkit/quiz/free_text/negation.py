@@ -57,8 +57,8 @@ def denials(text: str) -> list[Denial]:
     """Every denial of a clause, with how far it reaches."""
     found = []
     for match in _TOKENS.finditer(text):
-        if match.lastgroup == "none":
-            continue
+        if match.lastgroup == "none" or (match[0] == "nor" and found):
+            continue  # "neither ... nor" denies once
         end = match.end()
         chinese = match[0][-1] > "\x7f"
         limit = 18 if chinese else 90
