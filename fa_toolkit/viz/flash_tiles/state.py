@@ -138,7 +138,7 @@ def traced(
     k, v = random(one.len_k, one.head_dim), random(one.len_k, one.head_dim_v)
     mask: dict[str, Any] = {"causal": one.causal, "window": one.window}
     numbers = count * tile.block_m * tile.block_n
-    keep = numbers <= MOST_VALUES
+    keep = numbers <= MOST_VALUES  # scores alone; the tape counts the rest
     if not backward:
         return trace_flash_forward(q, k, v, tile=tile, keep_values=keep, **mask), ""
     o, lse = flash_forward(q, k, v, tile=tile, **mask)

@@ -38,8 +38,12 @@ UI: dict[str, Text] = {
     "hover": Text("point at a value; click one to follow it", "指着看数值；点一个就跟着它"),
     "pooled": Text("1 cell = {a} × {b} values, mean", "1 格 = {a} × {b} 个数的均值"),
     "novalues": Text(
-        "This trace holds no numbers: record it with keep_values=True to see them.",
-        "这条轨迹没有记录数值：用 keep_values=True 记录就能看到。",
+        "No numbers here: a trace holds them with keep_values=True, and at most {most} are shown.",
+        "这里没有数值：轨迹要用 keep_values=True 记录，而且最多显示 {most} 个。",
+    ),
+    "legend_small": Text(
+        "violet: done   grey: skipped   faint: masked at the edge",
+        "紫色：已做   灰色：跳过   浅紫：边上有掩码",
     ),
     "toomany": Text(
         "The numbers are not shown: {n} of them, and at most {most} travel to the page.",

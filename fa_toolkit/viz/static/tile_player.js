@@ -50,8 +50,9 @@ function build(shell) {
   box.setAttribute("viewBox", `0 0 396 ${height}`);
   box.append(svg("text", { x: picture.at.right, y: height - 2, "text-anchor": "end" },
     fill(words.never, { n: counted(head.lenQ), k: counted(head.lenK) })));
+  const marks = [`✓ ${words.done}`, `╱ ${words.skipped}`, `╲ ${words.masked}`];
   const legend = html("div", { class: "fa-legend-line" },
-    html("span", {}, `✓ ${words.done}`), html("span", {}, `╱ ${words.skipped}`), html("span", {}, `╲ ${words.masked}`));
+    ...(picture.marked ? marks : words.legend_small.split("   ")).map((text) => html("span", {}, text)));
   const verdict = html("div", { class: "fa-verdict-line", "aria-live": "polite" });
 
   /** @type {[number, number] | null} */
@@ -217,7 +218,7 @@ function insideTile(picture, roll, step, now, head) {
  */
 function remark(head, words) {
   if (!head.hasValues && head.wanted > head.most) return fill(words.toomany, { n: counted(head.wanted), most: counted(head.most) });
-  if (!head.hasValues) return words.novalues;
+  if (!head.hasValues) return fill(words.novalues, { most: counted(head.most) });
   const [a, b] = [pooling(Math.max(head.blockM, 1)), pooling(Math.max(head.shapes.q[1], head.blockN))];
   return a > 1 || b > 1 ? fill(words.pooled, { a, b }) : "";
 }
