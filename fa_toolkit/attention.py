@@ -5,81 +5,19 @@ Gradients and compilation are the operator's, see `operator`. Computes nothing i
 
 from __future__ import annotations
 
-from typing import Literal, get_args, overload
+from typing import Literal, overload
 
 import torch
 from torch import Tensor
 
-from .errors import ArgumentError, BackendUnavailable, DeviceError, DtypeError
-from .language import Text
+from .door import Impl, autocast, check_sink, choose, refuse, seed_tensor
 from .operator import Options, attention_op, refuse_transforms
-from .problem import AttentionProblem
 from .reference import check_dropout
 from .reference.inputs import check_scalars, check_tensors, problem_of
 from .reference.varlen import check_packed
 from .tiled import merge_partials
 
-Impl = Literal["auto", "triton", "tiled", "reference"]
-Implementation = Literal["triton", "tiled", "reference"]
-
 __all__ = ["flash_attention", "merge_partials"]
-
-
-def _refuse(impl: Implementation, problem: AttentionProblem) -> None:
-    """Say what an implementation cannot do.
-
-    Raises:
-        BackendUnavailable: with what can do it.
-    """
-    if impl == "triton" and problem.dtype == "float64":
-        raise BackendUnavailable(
-            'impl="triton"',
-            expected=Text("float16, bfloat16 or float32", "float16、bfloat16 或 float32"),
-            got="float64",
-            hint='impl="tiled"',
-        )
-
-
-def _choose(impl: str, q: Tensor) -> Implementation:
-    if impl not in get_args(Impl):
-        raise ArgumentError(
-            "impl", expected=" | ".join(f'"{name}"' for name in get_args(Impl)), got=repr(impl)
-        )
-    if impl != "auto":
-        return impl  # type: ignore[return-value]
-    return "triton" if q.is_cuda else "tiled"
-
-
-def _autocast(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """The tensors in the dtype autocast asks for on their device; float64 stays, as in torch."""
-    device = tensors[0].device.type
-    if device == "meta" or not torch.is_autocast_enabled(device):  # meta has none to ask for
-        return tensors
-    dtype = torch.get_autocast_dtype(device)
-    castable = [x.is_floating_point() and x.dtype != torch.float64 for x in tensors]
-    return tuple(x.to(dtype) if ok else x for x, ok in zip(tensors, castable, strict=True))
-
-
-def _check_sink(sink: Tensor | None, q: Tensor) -> None:
-    if sink is not None and not sink.is_floating_point():
-        raise DtypeError(
-            "sink",
-            expected=Text("a floating point type", "浮点类型"),
-            got=str(sink.dtype),
-            hint=Text("sink.float()", "sink.float()"),
-        )
-    if sink is not None and sink.device != q.device:
-        raise DeviceError("sink", expected=str(q.device), got=str(sink.device))
-
-
-def _seed(seed: int | Tensor | None, q: Tensor) -> Tensor:
-    """One int64 on the device of q; drawn from torch's generator if None."""
-    if seed is None:
-        return torch.randint(-(2**63), 2**63 - 1, (1,), dtype=torch.int64, device=q.device)
-    if isinstance(seed, Tensor):
-        return seed.detach().reshape(1).to(q.device)
-    wrapped = (seed + 2**63) % 2**64 - 2**63
-    return torch.full((1,), wrapped, dtype=torch.int64, device=q.device)
 
 
 @overload
@@ -202,26 +140,26 @@ def attend(
         as in `flash_attention`; with offsets, (queries, keys), as in `flash_attention_varlen`.
     """
     check_tensors(q=q, k=k, v=v, **({} if sink is None else {"sink": sink}))
-    q, k, v = _autocast(q, k, v)
-    _check_sink(sink, q)
-    chosen = _choose(impl, q)
+    q, k, v = autocast(q, k, v)
+    check_sink(sink, q)
+    chosen = choose(impl, q)
     if torch.compiler.is_compiling():  # the operator's own checks speak at run time
         left, right = (-1, -1) if window is None else window
     else:
         if torch._C._are_functorch_transforms_active():
             refuse_transforms()
-        batches = (q, k, v)
+        batches: tuple[Tensor, ...] = (q, k, v)
         if cu_seqlens is not None:
             check_packed(q, k, v, *cu_seqlens)
             batches = tuple(x.transpose(0, 1)[None] for x in batches)  # all sequences as one
         problem = problem_of(*batches, causal=causal, window=window, sink=sink)
-        _refuse(chosen, problem)
+        refuse(chosen, q.dtype)
         scale, softcap = check_scalars(problem, scale, softcap)
         check_dropout(dropout_p, 0 if seed is None else seed)
         everything = problem.len_q + problem.len_k  # a wider window hides nothing and fits 64 bits
         left, right = (min(side, everything) for side in problem.window or (-1, -1))
         causal = problem.causal
     options = Options(causal, left, right, softcap or 0.0, scale, dropout_p, chosen)
-    drawn = _seed(seed, q) if dropout_p else None
+    drawn = seed_tensor(seed, q) if dropout_p else None
     o, lse = attention_op(q, k, v, sink, drawn, *(cu_seqlens or (None, None)), *options)
     return o, lse

@@ -5,7 +5,7 @@ Compilation and the refusal of gradients are the operator's, see `decode_operato
 
 from __future__ import annotations
 
-from typing import Literal, get_args, overload
+from typing import Literal, overload
 
 import torch
 from torch import Tensor
@@ -16,12 +16,11 @@ from .decode_operator import (
     refuse_decode_transforms,
     refuse_gradients,
 )
-from .errors import ArgumentError, BackendUnavailable
+from .door import Impl, choose, refuse
+from .errors import ArgumentError
 from .language import Text
 from .reference.cache import decode_problem, with_queries
 from .reference.inputs import check_scalars
-
-Impl = Literal["auto", "triton", "tiled", "reference"]
 
 __all__ = ["flash_decode"]
 
@@ -118,7 +117,8 @@ def flash_decode(
         (torch.Size([2, 4, 16]), tensor([1., 0.]))
     """
     _check_splits(num_splits)
-    chosen = _choose(impl, q)
+    chosen = choose(impl, q)
+    refuse(chosen, q.dtype)
     left, right = (-1, -1) if window is None else window
     if not torch.compiler.is_compiling():  # there the implementation's own checks speak
         if torch._C._are_functorch_transforms_active():
@@ -147,22 +147,6 @@ def _check_splits(num_splits: int | None) -> None:
             expected=Text("a whole number 1 or more, or None", "不小于 1 的整数，或 None"),
             got=repr(num_splits),
         )
-
-
-def _choose(impl: str, q: Tensor) -> str:
-    if impl not in get_args(Impl):
-        raise ArgumentError(
-            "impl", expected=" | ".join(f'"{name}"' for name in get_args(Impl)), got=repr(impl)
-        )
-    chosen = impl if impl != "auto" else "triton" if q.is_cuda else "tiled"
-    if chosen == "triton" and q.dtype == torch.float64:
-        raise BackendUnavailable(
-            'impl="triton"',
-            expected="float16 | bfloat16 | float32",
-            got="float64",
-            hint='impl="tiled"',
-        )
-    return chosen
 
 
 def _refuse_gradients(*tensors: Tensor | None) -> None:

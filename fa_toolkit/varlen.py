@@ -9,7 +9,8 @@ from typing import Literal, overload
 
 from torch import Tensor
 
-from .attention import Impl, attend
+from .attention import attend
+from .door import Impl
 from .errors import ArgumentError
 from .language import Text
 from .reference.varlen import check_offsets, check_packed

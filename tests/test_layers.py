@@ -30,6 +30,7 @@ FLOORS = {
     "attention": 6,
     "decode_operator": 6,
     "decoding": 6,
+    "door": 6,
     "scaled_dot_product": 6,
     "explanation": 6,
     "varlen": 6,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from ..attention import Implementation
+from ..door import Implementation
 from ..errors import FaError
 from ..hardware import GPU
 from ..io_model import Traffic, backward_flops, forward_flops

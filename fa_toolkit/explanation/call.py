@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from ..attention import Impl, Implementation, _check_sink, _choose, _refuse
+from ..door import Impl, Implementation, check_sink, choose, refuse
 from ..errors import DeviceError, FaError
 from ..hardware import GPU
 from ..io_model import (
@@ -70,8 +70,8 @@ def explain(
     check_tensors(q=q, k=k, v=v, **({} if sink is None else {"sink": sink}))
     place = q.device.type if gpu is None else "cuda"
     described = _as_cast(place, q, k, v)
-    _check_sink(sink, q)
-    chosen = _choose(impl, q)
+    check_sink(sink, q)
+    chosen = choose(impl, q)
     if impl == "auto" and gpu is not None:
         chosen = "triton"
     if torch._C._are_functorch_transforms_active():
@@ -122,7 +122,7 @@ class _Call:
         targets = importlib.import_module(".targets", __package__)  # loads the kernels floor
         target = None if gpu is None else targets.named(gpu)
         try:
-            _refuse(self.impl, self.problem)
+            refuse(self.impl, q.dtype)
             if target is None and q.is_meta:
                 return self._answer(Text("meta", " meta "), None, (), None, None, None)
             target = target or targets.of_tensors(q, k, v)

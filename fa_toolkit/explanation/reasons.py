@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..attention import Implementation
+from ..door import Implementation
 from ..hardware import GPU
 from ..io_model import Traffic, forward_flops, intensity, roofline, visible_pairs, visited_tiles
 from ..io_model.footprint import padded

@@ -96,8 +96,8 @@ def flash_backward_varlen(
     dq, dk, dv, dsink = launch_backward(
         call, *saved, tile, needs_dq=needs_dq, needs_dkdv=needs_dkdv
     )
-    grads = [x if x is None else _packed(x) for x in (dq, dk, dv)]
-    return Gradients(*grads, dsink)
+    dq, dk, dv = (x if x is None else _packed(x) for x in (dq, dk, dv))
+    return Gradients(dq, dk, dv, dsink)
 
 
 def _one_batch(x: torch.Tensor) -> torch.Tensor:

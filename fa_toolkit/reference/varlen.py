@@ -113,8 +113,8 @@ def each_backward(
         )  # fmt: skip
         for grad, span, found in zip((dq, dk, dv), (own, keys, keys), one[:3], strict=True):
             grad[slice(*span)] = found[0].transpose(0, 1)
-        if dsink is not None:
-            dsink = dsink + one[3]
+        if dsink is not None and one.dsink is not None:
+            dsink = dsink + one.dsink
     return Gradients(dq, dk, dv, None if sink is None or dsink is None else dsink.to(sink.dtype))
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..attention import Impl, _autocast, _choose, flash_attention
+from ..attention import flash_attention
+from ..door import Impl, autocast, choose
 from ..errors import DeviceError, DtypeError
 from ..language import Text
 from ..problem import ITEMSIZE
@@ -66,14 +67,14 @@ def sdpa(
         tensor([0.0000, 0.5000, 1.0000])
     """
     check_tensors(query=query, key=key, value=value)
-    query, key, value = _autocast(query, key, value)
-    chosen = _choose(impl, query)
+    query, key, value = autocast(query, key, value)
+    chosen = choose(impl, query)
     _check_kinds(query=query, key=key, value=value)
     call = Layout.of(query, key, value, bool(enable_gqa))
     q, k, v = call.tensors
     mask, upper_left, lower_right = structured(attn_mask, is_causal, call)
     if mask is not None:
-        (mask,) = _autocast(mask)
+        (mask,) = autocast(mask)
         if not says_nothing(mask, query, call):
             if chosen != "reference":
                 refuse_mask(mask, chosen)

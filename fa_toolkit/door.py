@@ -1,0 +1,84 @@
+"""What a call of any public door asks for besides its tensors: implementation, dtype, sink, seed.
+
+Computes no attention.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+from .errors import ArgumentError, BackendUnavailable, DeviceError, DtypeError
+from .language import Text
+
+Impl = Literal["auto", "triton", "tiled", "reference"]
+Implementation = Literal["triton", "tiled", "reference"]
+
+
+def choose(impl: str, q: Tensor) -> Implementation:
+    """The implementation that runs: for "auto" Triton on a GPU, the tiles in torch elsewhere.
+
+    Raises:
+        ArgumentError: if there is none of that name.
+    """
+    if impl not in get_args(Impl):
+        raise ArgumentError(
+            "impl", expected=" | ".join(f'"{name}"' for name in get_args(Impl)), got=repr(impl)
+        )
+    if impl != "auto":
+        return impl  # type: ignore[return-value]
+    return "triton" if q.is_cuda else "tiled"
+
+
+def refuse(impl: Implementation, dtype: torch.dtype) -> None:
+    """Say what an implementation cannot do.
+
+    Raises:
+        BackendUnavailable: with what can do it.
+    """
+    if impl == "triton" and dtype == torch.float64:
+        raise BackendUnavailable(
+            'impl="triton"',
+            expected=Text("float16, bfloat16 or float32", "float16、bfloat16 或 float32"),
+            got="float64",
+            hint='impl="tiled"',
+        )
+
+
+def autocast(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """The tensors in the dtype autocast asks for on their device; float64 stays, as in torch."""
+    device = tensors[0].device.type
+    if device == "meta" or not torch.is_autocast_enabled(device):  # meta has none to ask for
+        return tensors
+    dtype = torch.get_autocast_dtype(device)
+    castable = [x.is_floating_point() and x.dtype != torch.float64 for x in tensors]
+    return tuple(x.to(dtype) if ok else x for x, ok in zip(tensors, castable, strict=True))
+
+
+def check_sink(sink: Tensor | None, q: Tensor) -> None:
+    """Refuse a sink of a kind or on a device that no implementation takes; its shape is checked later.
+
+    Raises:
+        DtypeError, DeviceError: saying so.
+    """
+    if sink is not None and not sink.is_floating_point():
+        raise DtypeError(
+            "sink",
+            expected=Text("a floating point type", "浮点类型"),
+            got=str(sink.dtype),
+            hint=Text("sink.float()", "sink.float()"),
+        )
+    if sink is not None and sink.device != q.device:
+        raise DeviceError("sink", expected=str(q.device), got=str(sink.device))
+
+
+def seed_tensor(seed: int | Tensor | None, q: Tensor) -> Tensor:
+    """One int64 on the device of q; drawn from torch's generator if None."""
+    if seed is None:
+        return torch.randint(-(2**63), 2**63 - 1, (1,), dtype=torch.int64, device=q.device)
+    if isinstance(seed, Tensor):
+        return seed.detach().reshape(1).to(q.device)
+    wrapped = (seed + 2**63) % 2**64 - 2**63
+    return torch.full((1,), wrapped, dtype=torch.int64, device=q.device)
