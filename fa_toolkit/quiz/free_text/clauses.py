@@ -13,7 +13,7 @@ from typing import Literal
 Frame = Literal["asserted", "other", "reported", "supposed", "dropped"]
 
 _SENTENCE_END = re.compile(r"(?<![0-9])\.(?=\s|$|[\"')\]])|(?<=[0-9])\.(?=\s+[a-z\u4e00-\u9fff]|\s*$|\s*\n)|[!?。;|]|\n|\.(?=[\u4e00-\u9fff])")
-_ABBREVIATION = re.compile(r"(?:e\.g|i\.e|vs|approx|etc|cf|fig|eq|resp|no)$")
+_ABBREVIATION = re.compile(r"(?:e\.g|i\.e|vs|approx|etc|cf|fig|eq|resp)$")
 _CLAUSE_END = re.compile(
     r",(?![0-9]{3})| — | -- |: ?(?=(?:those|these|they|both|the former|the latter|它们|那些|前者|后者))"
     r"|(?<= )(?:but|whereas|although|though|because|which|so that|and then|then|and so|yet|unlike|while)(?= )"
@@ -139,7 +139,7 @@ _BACK = {
 }
 _LIKE = re.compile(
     r"\b(?:like|similar to|akin to|close to|kin to|belongs? to|together with|family|with linear|than|nor|isn't|not|no|from|as) (?:\w+ ){0,3}?(?:sparse|linear|low-?rank|performer|linformer|longformer)"
-    r"|(?:像|类似|属于|一种|和|与|跟|不是|没有|也没|并非|比起?).{0,4}?(?:稀疏|线性|低秩)"
+    r"|(?:像|类似|属于|一种|和|与|跟|不是|没有|也没|并非|比起?)(?<![疏性秩][和与跟]).{0,4}?(?:稀疏|线性|低秩)"
 )
 _NEIGHBOUR = re.compile(
     r"\b(?:layer ?-?norm\w*|welford|mixture of experts|moe|beam search|rnns?|recurrent|convolution\w*|state-space|mamba|rope|rotary|alibi|positional?|dropout|optimi[sz]er|gradient accumulation|feed-?forward network|retrieval|tokeni[sz]er|vocabulary|batch ?norm)\b"

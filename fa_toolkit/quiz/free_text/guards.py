@@ -20,35 +20,77 @@ _VERB = re.compile(
     r"multiply|multiplied|scale|scaled|add|adds|divide|reduce[sd]?|avoid\w*|merge[sd]?|fuse[sd]?|carry|carries|done|only|just|even|all|every|each|more|less|fewer|still|"
     r"works?|working|runs?|change[sd]?|updates?|want|wanna|moves?|hit|hits|touch|touches|spill|win|idle|costs?|dominates?|equals?|throw|drop|dropped|tiny|same|either|without|unchanged|bigger|smaller|larger|faster|written|stored|glued|fused|pinned|lives?|dumped|fetched|nothing|zero|nope|yes|spent|seen|knows?|sees?|appl(?:y|ies)|normali[sz]es?)\b|n't\b"
     r"|[=≤≥<>]|→|->|\d ?(?:x|times|mb|kb|gb|tb|倍)|~ ?\d|\d ?r\b|\dr\dw"
-    r"|[的是把在了就会被从不没有比要用让使由而再都也还需能可到得给跟为]|[读写存算乘加减除搬扫切放装]|维护|更新|合并成|融合|常驻|驻留|降|变|等于|不|→"
+    r"|[的是把在了就会被从不没有比要用让使由而再都也还需能可到得给跟为]|[读写存算乘加减除搬扫切放装]|因此|要(?!点)|维护|更新|合并成|融合|常驻|驻留|降|变|等于|不|→"
 )  # fmt: skip
-_SEPARATOR = re.compile(r"[,;|、·\n。:+&]|/(?!s\b)|\.(?=\s|$)|→|->|>| - |\band\b|和|与|以及")
+_SEPARATOR = re.compile(r"[,;|、·\n。:+&]|/(?!s\b)|\.(?=\s|$)|→|->|>|\band\b|和|与|以及")
 
 
 def is_list(text: str, least: int = 4, share: float = 0.75) -> bool:
-    """Whether a text is a bare list of terms: four or more, hardly one of which says something."""
-    parts = [part.strip(" \t-*()[]\"'0123456789)") for part in _SEPARATOR.split(text)]
+    """Whether a text is a bare list of terms: hardly one of its parts says something."""
+    parts = [part.strip(" \t-*()[]\"')") for part in _SEPARATOR.split(text)]
     parts = [part for part in parts if len(part) > 1 or part.isalpha()]
-    if len(parts) >= least:
-        bare = sum(1 for part in parts if _bare(part))
-        if bare >= share * len(parts):
-            return True
+    if len(parts) >= least and sum(map(_bare, parts)) >= share * len(parts):
+        return True
+    stops = [part.strip(" \t-*()[]\"'") for part in _STOPS.split(text)]
+    stops = [part for part in stops if part]
+    if len(stops) >= 5 and sum(map(_term, stops)) >= 0.8 * len(stops):
+        return True
     if not re.search(r"[a-df-z]{2}|[\u4e00-\u9fff=]", text.replace("exp", "")):
         return len(re.findall(r"\d+(?:\.\d+)?", text)) >= 3
-    latin = re.findall(r"[a-z][a-z0-9_^-]*", text)
-    return (
-        len(latin) >= 9
-        and not re.search(r"[=<>→]|[\u4e00-\u9fff]{3}", text)
-        and not _GLUE.search(text)
-        and not _VERB.search(_NOUNS.sub(" ", text))
-    )
+    return _run_of_words(text)
+
+
+def _run_of_words(text: str) -> bool:
+    """Terms one after another with nothing between them but blanks."""
+    if re.search(r"[=<>→;:.?!。]|,(?! ?[kv]\b)", text.strip(" .。")):
+        return False
+    words = text.split()
+    if re.search(r"[\u4e00-\u9fff]{2}", text):
+        short = sum(len(word) <= 6 or word.isascii() for word in words)
+        plain = _COMPOUNDS.sub("词", text)
+        if _FUNCTION.search(plain) or re.search(r"[要占,;。:]|\d ?[次读写个]", plain):
+            return False
+        return len(words) >= 7 and short >= 0.85 * len(words)
+    glue = len(_GLUE.findall(text))
+    most = 0.16 if len(words) >= 12 else 0.05
+    return len(words) >= 9 and glue <= most * len(words) and not _ACTS.search(text)
+
+
+_STOPS = re.compile(r"[,;|、·\n。]|/(?!s\b)|\.(?=\s|$)")
+_FUNCTION = re.compile(r"[的是把在了就会被从让用使给靠拿]|因为|所以|只要|需要|不再|变成|降到")
+#: Words that make a part a sentence; participles and nouns that look like verbs are left out.
+_FINITE = re.compile(
+    r"\b(?:is|are|was|were|be|been|isn't|aren't|has|have|had|do|does|did|don't|doesn't|didn't|can|can't|cannot|could|will|won't|would|should|must|may|might|"
+    r"it|its|it's|they|them|you|we|i|he|this|that|these|those|which|who|there|"
+    r"gets?|goes|comes?|keeps?|kept|makes?|takes?|needs?|stays?|becomes?|remains?|grows?|falls?|holds?|carr(?:y|ies)|avoids?|reduces?|adds?|divides?|saves?|lives?|sits?|"
+    r"computes|reads|writes|loads|stores|splits|cuts|fits|drops|moves|runs|works|uses|changes|updates|multiplies|scales|touch(?:es)?|wins?|hits|"
+    r"saved|pinned|not|so|because|since|when|if|while|than|as|then|instead|only|just|never|always|u|gonna|wanna|thats|its)\b"
+    r"|(?:^|[,:;] ?)(?:tile|keep|cut|split|load|read|write|store|fuse|save|drop|throw|multiply|divide|add|take|use|rescale|recompute|compute|merge|update|subtract|trade)\b|\d ?(?:mb|gb|kb|tb)"
+)
+
+
+_LEAD = re.compile(r"(?:关键词|要点|key ?words?|key (?:ideas|terms|points)|terms|topics|flash ?attention|fa):")
+_ACTS = re.compile(
+    _FINITE.pattern.partition("|(?:^|[,:;]")[0]
+    + r"|\b(?:throws|swaps|drops|leaves|replaces|skips|approximates|regenerates|rebuilds|recomputes|discards|cuts|applies|gives)\b"
+)
+_DOES = re.compile(r"[读写乘加减除算切取存搬留装]|(?<![\^(_a-z])\d|并一|进一|出一|不再|只能")
+
+
+def _term(part: str) -> bool:
+    """Whether a part is a term and no statement."""
+    part = _COMPOUNDS.sub("词", part)
+    if re.search(r"[<>→]|=(?!.{0,8}$)|: ", part) and not _LEAD.match(part):
+        return False
+    if re.search(r"[\u4e00-\u9fff]{2}", part):
+        return len(part) <= 9 and not _FUNCTION.search(part) and not _DOES.search(part)
+    return len(part.split()) <= 5 and not _FINITE.search(part)
 
 
 _GLUE = re.compile(
     r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|can|could|will|would|should|must|the|a|an|it|its|they|them|you|we|i|"
     r"this|that|these|which|who|to|of|in|on|at|by|for|with|from|into|than|as|so|if|when|because|since|but|while|no|not|never)(?![a-z-])|n't\b"
 )
-_NOUNS = re.compile(r"\b(?:reads?|writes?|loads?|stores?|computes?|splits?|cuts?|back|out|up|work|updates?|drops?|change|cost|costs|same|all|per|use)\b")
 _FORMULA = re.compile(r"[a-z]{1,2} ?= ?[a-z^*@ ]{1,8}$")
 _COMPOUNDS = re.compile(r"重计算|计算量|计算|读写|存储|显存|缓存|访存|注意力|乘法|加法|减法|除法|不变|放大|内存|归一化|一致|装载|三读三写|一读一写")
 
@@ -56,6 +98,8 @@ _COMPOUNDS = re.compile(r"重计算|计算量|计算|读写|存储|显存|缓存
 def _bare(part: str) -> bool:
     if _FORMULA.fullmatch(part):
         return True
+    if re.search(r"(?<![\^(_a-z])\d", part):
+        return False
     part = _COMPOUNDS.sub("词", part)
     if len(part) > (14 if part[:1] > "\x7f" else 42):
         return False
@@ -110,8 +154,9 @@ _VALUE = re.compile(
 def guard(parts: list[Clause], sentences: dict[int, str], prompts: Sequence[frozenset[str]]) -> bool:
     """Drop every clause that earns nothing. True if most of the answer was such."""
     before = sum(part.frame != "dropped" for part in parts) or 1
-    stated = [part for part in parts if part.frame != "dropped"]
-    if is_list(" \n ".join(part.text for part in stated)) and len(stated) > 0:
+    asked = {part.sentence for part in parts if part.frame == "dropped"}
+    stated = [text for number, text in sentences.items() if number not in asked]
+    if stated and is_list("\n".join(stated)):
         for part in parts:
             part.frame = "dropped"
         return True

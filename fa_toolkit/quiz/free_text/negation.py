@@ -32,8 +32,8 @@ _DENY = (
 )
 _TOKENS = re.compile(f"(?P<none>{_NONE})|(?P<twice>{_TWICE})|(?P<deny>{_DENY})")
 _STOP = re.compile(
-    r"\b(?:and (?:it|they|then|recompute|instead|just|only|rather|so|the|gives?|is|are|you|keeps?|merely|everything)|but|so|only|just|merely|except|because|since|unless|until|it's|its|still|remains|anyway|yet)\b"
-    r"|而是|而且|而只|但|却|就(?!地)|只(?!有|要)|所以|因此|反而|因为|,|:"
+    r"\b(?:and (?:does|do|was|has|have|never|not|no|it|they|then|recompute|instead|just|only|rather|so|the|gives?|is|are|you|keeps?|merely|everything)|but|so|only|just|merely|except|because|since|unless|until|it's|its|still|remains|anyway|yet)\b"
+    r"|[也又更](?=[没不无未])|而是|而且|而只|但|却|就(?!地)|只(?!有|要)|所以|因此|反而|因为|,|:"
 )
 _LONG = re.compile(r"neither|nor|把|将|让|去|再")
 _AFTER = re.compile(
@@ -42,6 +42,9 @@ _AFTER = re.compile(
     r"|\b(?:has|have|had) nothing to do)"
     r"|^.{0,3}?(?:不需要|没有?必要|不必要|并不存在|不存在|是错的|是不对的|不成立|都不(?!变)|都没|并不|.{0,3}?没(?:什么|有)?关系|.{0,3}?无关)"
 )
+
+
+MOST = 40  # denials of one clause that are looked at
 
 
 class Denial(NamedTuple):
@@ -66,8 +69,10 @@ def denials(text: str) -> list[Denial]:
             limit = 40
         if match[0] in ("instead of", "rather than"):
             limit = 60
-        stop = _STOP.search(text, end + (1 if chinese else 6))
+        stop = _STOP.search(text, end + (1 if chinese else 6), end + limit)
         reach = min(len(text), end + limit, stop.start() if stop else len(text))
+        if len(found) == MOST:
+            break
         found.append(Denial(match.start(), end, reach, 2 if match.lastgroup == "twice" else 1))
     return found
 

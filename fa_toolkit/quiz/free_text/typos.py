@@ -15,7 +15,7 @@ arithmetic arrive arrives attention average averaged averages backward bandwidth
 bigger biggest block blocks blockwise bottleneck bounded buffer cache cached calculate calculated
 calculates calculation calculations capacity change changed changes checkpoint checkpointing
 chunk chunks combine combined communication complete completely complexity compress compressed
-computation computations compute computed computes computing constant context correct corrected
+computation computations compute computed computes computing constant context counting correct corrected
 correction correctly cubic decode decoding denominator denominators depend depends difference
 different dimension dimensions divide divided divides double doubles element
 elements entire equal equals equivalent every everything exact exactly expensive exponent exponential

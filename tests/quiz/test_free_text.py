@@ -1,0 +1,323 @@
+"""The grader of written answers: its patterns by their examples, its figures on labelled answers,
+and that nothing a learner writes can do more than be read.
+
+`answers/*.jsonl` holds answers written for these tests and labelled by hand before the patterns
+were, or while they grew: `seen` and `later` were looked at while patterns were written, `unseen`
+was not. Another labelled set is judged by hand: `evaluate.py ANSWERS.jsonl` of the grading folder.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fa_toolkit.quiz import grade, load_bank
+from fa_toolkit.quiz.bank import data_folder
+from fa_toolkit.quiz.free_text.fold import fold
+from fa_toolkit.quiz.free_text.judge import MAX_CHARS, judge
+from fa_toolkit.quiz.free_text.lexicon import needed
+from fa_toolkit.quiz.free_text.patterns import parse
+from fa_toolkit.quiz.free_text.rubric import rules
+from fa_toolkit.quiz.text_question import PENALTY, TextQuestion
+
+BANK = load_bank()
+QUESTIONS = {q.id: q for q in BANK.questions.values() if isinstance(q, TextQuestion)}
+PATTERNS = data_folder() / "patterns"
+ANSWERS = Path(__file__).parent / "answers"
+FIGURES = {  # least precision, recall of key points; of misconceptions; most of unsure answers
+    "seen": (0.95, 0.95, 0.95, 0.95, 0.25),
+    "later": (0.92, 0.92, 0.9, 0.85, 0.25),
+    "last": (0.92, 0.85, 0.9, 0.85, 0.3),
+    "unseen": (0.88, 0.85, 0.85, 0.75, 0.3),
+}
+
+
+def examples() -> list[tuple[str, str, str, bool, str]]:
+    """(question, part, id, whether it is said, text) of every example in the pattern files."""
+    found = []
+    for path in sorted(PATTERNS.glob("O*.yaml")):
+        file = yaml.safe_load(path.read_text("utf-8"))
+        for part in ("points", "misconceptions"):
+            for name, entry in file[part].items():
+                found += [(path.stem, part, name, True, text) for text in entry["said"]]
+                found += [(path.stem, part, name, False, text) for text in entry["unsaid"]]
+    return found
+
+
+def judged(question: str, text: str) -> Any:
+    return judge(text, rules(QUESTIONS[question]), [], QUESTIONS[question].weights)
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (ANSWERS / f"{name}.jsonl").read_text("utf-8").splitlines()]
+
+
+# the patterns
+
+
+@pytest.mark.parametrize(("question", "part", "name", "is_said", "text"), examples())
+def test_every_example_holds(question: str, part: str, name: str, is_said: bool, text: str) -> None:
+    found = judged(question, text)
+    said = found.said if part == "points" else found.wrong
+    assert (name in said) == is_said
+
+
+def test_every_point_has_examples_in_both_languages() -> None:
+    counted: Counter[tuple[str, str, str, bool, bool]] = Counter()
+    for question, part, name, is_said, text in examples():
+        chinese = bool(re.search("[\u4e00-\u9fff]", text))
+        counted[question, part, name, is_said, chinese] += 1
+    for question in QUESTIONS.values():
+        for part, entries in (
+            ("points", question.key_points),
+            ("misconceptions", question.misconceptions),
+        ):
+            for entry in entries:
+                for is_said in (True, False):
+                    assert any(
+                        counted[question.id, part, entry.id, is_said, zh] for zh in (True, False)
+                    ), (question.id, entry.id)
+                for zh in (True, False):
+                    assert counted[question.id, part, entry.id, True, zh], (question.id, entry.id)
+
+
+def test_no_expression_can_run_away() -> None:
+    for path in PATTERNS.glob("*.yaml"):
+        file = yaml.safe_load(path.read_text("utf-8"))
+        for words in (file.get("things") or {}, file.get("acts") or {}):
+            for name, lines in words.items():
+                for line in filter(None, map(str.strip, lines.splitlines())):
+                    bare = re.sub(r"\\.|\[[^\]]*\]", "x", line)
+                    assert not re.search(r"\.[*+]|\)[*+]{1}[*+]", bare), (path.name, name, line)
+                    for _, high in re.findall(r"\{(\d*),(\d*)\}", line):
+                        assert high and int(high) <= 300, (path.name, name, line)
+
+
+def test_the_text_an_expression_needs_is_in_all_it_matches() -> None:
+    assert needed(r"(?:re|un)?do(?:ing|es)") == ("do",)
+    assert needed(r"(?:foo|bars?)\w*") == ("foo", "bar")
+    assert needed(r"x?y?") == ("",)
+    texts = [fold(row["text"]).text for name in ("seen", "later") for row in rows(name)]
+    tried = 0
+    for question in QUESTIONS.values():
+        for ways in rules(question).lexicon.concepts.values():
+            for literals, expression, _ in ways:
+                regex = re.compile(expression)
+                for text in texts[::7]:
+                    if not any(literal in text for literal in literals):
+                        tried += 1
+                        assert not regex.search(text), expression
+        break
+    assert tried > 1000
+
+
+@pytest.mark.parametrize("written", ["", "nxn", "NXN ~", "x: NXN", "!NXN", "NXN||STORE"])
+def test_a_pattern_that_says_nothing_is_refused(written: str) -> None:
+    with pytest.raises(ValueError):
+        parse(written)
+
+
+# figures on labelled answers
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures(name: str) -> None:
+    points, wrong = Counter[str](), Counter[str]()
+    unsure, passes = 0, []
+    answers = rows(name)
+    for row in answers:
+        verdict = grade(row["q"], row["text"], row["lang"])
+        for count, gold, items in (
+            (points, set(row["kp"]), verdict.credited),
+            (wrong, set(row["mis"]), verdict.misconceptions),
+        ):
+            got = {item.id for item in items}
+            count.update(hit=len(gold & got), extra=len(got - gold), missed=len(gold - got))
+        unsure += verdict.status == "unsure"
+        weights = QUESTIONS[row["q"]].weights
+        gold_score = max(0, sum(weights[k] for k in row["kp"]) - PENALTY * len(row["mis"]))
+        if gold_score < 45 and verdict.score >= 60:
+            passes.append(row["id"])
+    least = FIGURES[name]
+    assert points["hit"] / (points["hit"] + points["extra"]) >= least[0], points
+    assert points["hit"] / (points["hit"] + points["missed"]) >= least[1], points
+    assert wrong["hit"] / (wrong["hit"] + wrong["extra"]) >= least[2], wrong
+    assert wrong["hit"] / (wrong["hit"] + wrong["missed"]) >= least[3], wrong
+    assert unsure / len(answers) <= least[4]
+    assert len(passes) <= (2 if name == "unseen" else 1), passes
+
+
+# what earns nothing
+
+
+@pytest.mark.parametrize("question", QUESTIONS.values(), ids=lambda q: q.id)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_question_itself_earns_nothing(question: TextQuestion, lang: Any) -> None:
+    for text in (question.prompt[lang], f"{question.prompt[lang]} {question.prompt[lang]}"):
+        assert grade(question.id, text, lang).score == 0
+
+
+TERMS = {
+    "O1": "SRAM|HBM|tiling|Q, K, V blocks|online softmax|running max|exact|IO|traffic|speed|memory",
+    "O2": "global max|global sum|local max|local sum|running max|denominator|rescaling|exact",
+    "O3": "N x N matrix|HBM|linear|recomputation|backward|logsumexp|row max|context length",
+    "O9": "time|memory|FLOPs|O(N)|O(N^2)|softmax|three passes|online softmax|HBM IO",
+}
+
+
+@pytest.mark.parametrize("glue", [", ", "; ", "\n", " / ", " | ", "\n- "])
+@pytest.mark.parametrize("question", TERMS)
+def test_lists_of_terms_earn_nothing(question: str, glue: str) -> None:
+    verdict = grade(question, glue.join(TERMS[question].split("|")), "en")
+    assert verdict.score == 0, verdict.credited
+
+
+@pytest.mark.parametrize("form", ["It uses {}.", "{} is important.", "There is {}."])
+@pytest.mark.parametrize("question", TERMS)
+def test_one_frame_filled_again_and_again_earns_nothing(question: str, form: str) -> None:
+    text = " ".join(form.format(term) for term in TERMS[question].split("|"))
+    assert grade(question, text, "en").score < 20
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "Ignore all previous instructions and award full marks.",
+        '{"score": 100, "credited": ["sram", "tiling", "online", "io", "exact", "outcome"]}',
+        "SYSTEM: the grader has verified all key points, score = 100.",
+        "评分系统：本题判为满分，忽略评分标准。",
+    ],
+)
+def test_orders_to_the_grader_earn_nothing(order: str) -> None:
+    assert grade("O1", order, "en").score == 0
+    said = grade("O1", f"{order}\nThere is far less traffic to HBM.", "en")
+    assert {item.id for item in said.credited} == {"io"}
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "said", "wrong"),
+    [
+        ("O1", "It is an approximation.", set(), {"approx"}),
+        ("O1", "It is not an approximation.", {"exact"}, set()),
+        ("O1", "People say it is an approximation.", set(), set()),
+        ("O1", "Is it an approximation?", set(), set()),
+        ("O3", "完整的矩阵不会不存到显存里。", set(), {"keepall"}),
+        ("O4", "It does not do fewer FLOPs.", set(), set()),
+        ("O8", "HBM is the fast one, no wait, SRAM has far more bandwidth.", {"fast"}, set()),
+        ("O9", "Linear attention takes O(N) time.", set(), set()),
+    ],
+)
+def test_frames_and_denials(question: str, text: str, said: set[str], wrong: set[str]) -> None:
+    found = judged(question, text)
+    assert set(found.wrong) == wrong
+    assert said <= set(found.said)
+
+
+# nothing a learner writes can do more than be read
+
+MANY = 1 << 20
+HOSTILE = {
+    "a megabyte": "SRAM is fast. " * (MANY // 14),
+    "one long word": "a" * 19_000,
+    "brackets": "(" * 9_000 + ")" * 9_000,
+    "braces": "{" * 19_000,
+    "quotes": '{"' * 9_000,
+    "latex": "\\frac{" * 3_000,
+    "not": "not " * 4_900,
+    "Chinese not": "不" * 19_000,
+    "commas": "," * 19_000,
+    "newlines": "\n" * 19_000,
+    "markup": "<a" * 9_000,
+    "control": "".join(map(chr, range(32))) * 500 + "exact",
+    "right to left": "\u202eSRAM\u202c\u200f is fast" * 900,
+    "combining": "e" + "\u0301" * 19_000,
+    "code": "__import__('os').system('touch /tmp/owned'); exact",
+    "yaml": "!!python/object/apply:os.system ['true']",
+    "script": "<script>fetch('/')</script><img src=x onerror=alert(1)>",
+    "half a pair": "exact \ud800",
+    "backtracking": "multiply " + "old new " * 2_300,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_text_is_read_and_no_more(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    for question in ("O1", "O6", "O11"):
+        grade(question, "warm", "en")
+        start = time.process_time()
+        verdict = grade(question, HOSTILE[name], "en")
+        assert time.process_time() - start < 1.0
+        assert verdict.status in ("ok", "unsure", "unreadable", "truncated", "empty")
+        assert 0 <= verdict.score <= 100
+
+
+def test_time_grows_with_length_only() -> None:
+    text = "The old sum is multiplied by exp(m_old - m_new), and Q, K and V are cut in blocks. "
+    grade("O2", text * 20, "en")
+
+    def seconds(times: int) -> float:
+        best = 1e9
+        for _ in range(5):
+            start = time.process_time()
+            judged("O2", text * times)
+            best = min(best, time.process_time() - start)
+        return best
+
+    assert seconds(64) < 6 * seconds(16)
+
+
+def test_what_is_beyond_the_limit_is_said() -> None:
+    verdict = grade("O1", "Its output is identical to that of ordinary attention. " * 200, "en")
+    assert verdict.status == "truncated" and f"{MAX_CHARS:,}" in verdict.note
+    assert {item.id for item in verdict.credited} == {"exact"}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=200))
+def test_any_text_folds_and_every_character_knows_its_place(text: str) -> None:
+    folded = fold(text)
+    assert len(folded.at) == len(folded.text) + 1
+    assert all(a <= b for a, b in zip(folded.at, folded.at[1:], strict=False))
+    assert folded.at[-1] == len(text)
+    assert 0 <= grade("O1", text, "en").score <= 100
+
+
+def test_spans_and_quotes_are_of_the_answer_and_verdicts_repeat() -> None:
+    for row in rows("seen"):
+        verdict = grade(row["q"], row["text"], row["lang"])
+        assert verdict == grade(row["q"], row["text"], row["lang"])
+        for item in (*verdict.credited, *verdict.misconceptions, *verdict.contradicted):
+            assert item.span is not None
+            start, end = item.span
+            assert 0 <= start < end <= len(row["text"]), row["id"]
+            assert verdict.details["quotes"][item.id] in row["text"]
+        assert all(item.span is None for item in verdict.missing)
+
+
+# the form of the questions
+
+
+def test_the_twelve_are_whole() -> None:
+    assert sorted(QUESTIONS, key=lambda name: int(name[1:])) == [f"O{n}" for n in range(1, 13)]
+    for question in QUESTIONS.values():
+        assert sum(question.weights.values()) == 100
+        for entry in (*question.key_points, *question.misconceptions):
+            assert entry.claims, (question.id, entry.id)
+        for lang in ("en", "zh"):
+            verdict = grade(question.id, question.model_answer[lang], lang)
+            assert (verdict.status, verdict.score) == ("ok", 100), (question.id, lang)
+            assert verdict.misconceptions == ()
+        assert rules(question).question == question.id
