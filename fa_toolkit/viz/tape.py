@@ -7,7 +7,7 @@ kernels' recorder look alike and both fit; this module imports neither recorder 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -66,6 +66,27 @@ class Tape:
         return len(self.columns["step"])
 
     @property
+    def rows(self) -> int:
+        """Rows of Q: queries, or in decoding the packed rows of one key head's group."""
+        packed = self.problem.group if self.algorithm == "decode" else 1
+        return self.problem.len_q * packed
+
+    @property
+    def keys(self) -> int:
+        """Keys: all of them, or in decoding as many as were read from the cache."""
+        if self.algorithm != "decode" or "K" not in self.tensors:
+            return self.problem.len_k
+        return int(self.columns["box"][self.columns["tensor"] == self.tensors.index("K"), 1].max())
+
+    @property
+    def splits(self) -> int:
+        """Parts the keys are cut into; 1 where nothing is merged."""
+        if "O_parts" not in self.tensors:
+            return 1
+        parts = self.columns["tensor"] == self.tensors.index("O_parts")
+        return int(self.columns["box"][parts, 3].max())
+
+    @property
     def has_values(self) -> bool:
         """Whether the numbers of the tiles are on the tape."""
         return bool(self.columns["pool"].size)
@@ -92,7 +113,7 @@ class Tape:
         return {
             "algorithm": self.algorithm, "phases": self.phases, "steps": self.steps,
             "tensors": self.tensors, "names": self.names, "hasValues": self.has_values,
-            "lenQ": self.problem.len_q, "lenK": self.problem.len_k,
+            "lenQ": self.rows, "lenK": self.keys,
             "blockM": self.tile.block_m, "blockN": self.tile.block_n,
         }  # fmt: skip
 
@@ -139,8 +160,16 @@ def _of_head(trace: Traced, head: tuple[int, int]) -> list[Event]:
             got=str(head),
         )
     key_head = (head[0], head[1] // problem.group)
-    by_key = ("dkdv", "split")
+    by_key = ("dkdv", "split", "merge")
     return [e for e in trace.events if e.program[:2] == (key_head if e.phase in by_key else head)]
+
+
+def _numbers(events: list[Event]) -> Iterator[int]:
+    """The number of each event's program in its launch; a split counts within its row tile."""
+    splits = max((e.program[3] for e in events if len(e.program) > 3), default=0) + 1
+    for event in events:
+        more = event.program[3] if len(event.program) > 3 else None
+        yield event.program[2] if more is None else event.program[2] * splits + more
 
 
 def _plain_columns(
@@ -158,7 +187,7 @@ def _plain_columns(
         "kind": column((KINDS.index(e.kind) for e in events), "u1"),
         "phase": column((phase[e.phase] for e in events), "u1"),
         "tensor": column((tensor.get(e.tensor, NOTHING) for e in events), "u1"),
-        "program": column((e.program[-1] for e in events), "i4"),
+        "program": column(_numbers(events), "i4"),
         "bytes": column((e.bytes for e in events), "u4"),
         "box": box,
     }

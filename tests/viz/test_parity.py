@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from fa_toolkit.io_model import (
     fa1_forward_traffic,
@@ -21,6 +22,7 @@ from fa_toolkit.io_model import (
     visible_pairs,
 )
 from fa_toolkit.problem import AttentionProblem, TileShape
+from fa_toolkit.tiled import trace_flash_decode
 from fa_toolkit.viz.flash_tiles.moment import moment
 from fa_toolkit.viz.flash_tiles.state import TileState, traced
 from fa_toolkit.viz.hbm_traffic.state import TENSORS, moves, trace
@@ -62,6 +64,21 @@ def _problem(case: tuple[int, int, int, int, int, bool]) -> tuple[AttentionProbl
     return AttentionProblem(len_q=q, len_k=k, head_dim=d, causal=causal), TileShape(m, n)
 
 
+def _decoding() -> TileState:
+    """Four splits of a cache of 32 keys that holds 30, two heads packed into rows."""
+    draw = torch.Generator().manual_seed(3)
+    q, k, v = (
+        torch.randn(*shape, generator=draw) for shape in ((1, 2, 8), (1, 1, 32, 8), (1, 1, 32, 8))
+    )
+    lens = torch.tensor([30], dtype=torch.int32)
+    return TileState(
+        trace_flash_decode(
+            q, k, v, seq_lens=lens, num_splits=4, tile=TileShape(4, 4), keep_values=True
+        ),
+        lang="en",
+    )
+
+
 def _state(name: str) -> TileState:
     problem, tile, backward = FILMS[name]
     run, error = traced(problem, tile, backward=backward, seed=3)
@@ -71,7 +88,7 @@ def _state(name: str) -> TileState:
 
 @pytest.fixture(scope="module")
 def films() -> dict[str, TileState]:
-    return {name: _state(name) for name in FILMS}
+    return {**{name: _state(name) for name in FILMS}, "decode": _decoding()}
 
 
 @pytest.fixture(scope="module")
@@ -143,17 +160,17 @@ def test_a_walk_costs_what_the_io_model_says(answers: Any, index: int) -> None:
         assert run["rising"]
 
 
-@pytest.mark.parametrize("name", FILMS)
+@pytest.mark.parametrize("name", [*FILMS, "decode"])
 @pytest.mark.parametrize("cut", ["tiles", "operations"])
 def test_every_frame_of_a_film_is_pythons_moment(
     answers: Any, films: dict[str, TileState], name: str, cut: str
 ) -> None:
     state = films[name]
     assert state.tape is not None
-    roll = answers["films"][list(FILMS).index(name)][cut]
+    roll = answers["films"][list(films).index(name)][cut]
     frames = state.cuts[cut]
     assert len(roll) == len(frames)
-    cols = -(-state.tape.problem.len_k // state.tape.tile.block_n)
+    cols = -(-state.tape.keys // state.tape.tile.block_n)
     for step in range(0, len(frames), 1 if cut == "tiles" else 3):
         now, found = moment(state.tape, frames, step), roll[step]
         assert found["now"] == (-1 if now.now is None else now.now[0] * cols + now.now[1]), step

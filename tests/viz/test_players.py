@@ -14,6 +14,7 @@ import traitlets
 from fa_toolkit import viz
 from fa_toolkit.errors import ArgumentError
 from fa_toolkit.io_model import (
+    decode_traffic,
     fa1_forward_traffic,
     flash_backward_traffic,
     flash_forward_traffic,
@@ -22,7 +23,7 @@ from fa_toolkit.io_model import (
 )
 from fa_toolkit.language import using
 from fa_toolkit.problem import AttentionProblem, TileShape
-from fa_toolkit.tiled import trace_flash_forward, trace_standard_forward
+from fa_toolkit.tiled import trace_flash_decode, trace_flash_forward, trace_standard_forward
 from fa_toolkit.viz.flash_tiles import words as tile_words
 from fa_toolkit.viz.flash_tiles.frames import CUTS, MOST_NUMBERS, frames
 from fa_toolkit.viz.flash_tiles.state import DEFAULT_PROBLEM, DEFAULT_TILE
@@ -231,6 +232,29 @@ def test_stills_show_the_step_on_show(lang: str, tmp_path: Any) -> None:
     wide = viz.tile_player(AttentionProblem(len_q=40, len_k=40, head_dim=2), tile=TileShape(2, 2))
     with pytest.raises(ArgumentError, match="16"):
         wide.to_png()
+
+
+def test_decoding_is_played_split_by_split_and_merged() -> None:
+    draw = torch.Generator().manual_seed(3)
+    q, k, v = (torch.randn(*s, generator=draw) for s in ((1, 2, 8), (1, 1, 32, 8), (1, 1, 32, 8)))
+    lens = torch.tensor([30], dtype=torch.int32)
+    made = trace_flash_decode(q, k, v, seq_lens=lens, num_splits=4, tile=TILE, keep_values=True)
+    player = viz.tile_player(made, lang="en")
+    says = [frame.say for frame in player.frames]
+    assert says.count("split_stored") == 4 and says.count("merge") == 2 and len(says) == 15
+    assert player.tape.moved()[-1].tolist() == [made.ledger.reads, made.ledger.writes]
+    problem = AttentionProblem(
+        heads_q=2, heads_kv=1, len_q=1, len_k=30, head_dim=8, dtype="float32"
+    )
+    assert made.ledger.total == decode_traffic(problem, splits=4).total
+    assert (player.head["lenQ"], player.head["lenK"], player.head["splits"]) == (2, 30, 4)
+    assert "are merged" in str(player) and player.to_png(dpi=40).startswith(b"\x89PNG")
+    for lang in ("en", "zh"):
+        player.lang = lang
+        for cut in CUTS:
+            player.settings = {**player.settings, "detail": cut}
+            said = [player.caption(step) for step in range(len(player.frames))]
+            assert not any("nan" in text or "{" in text for text in said)
 
 
 def test_a_notebook_that_is_not_there_is_refused() -> None:

@@ -11,7 +11,7 @@ from ...problem import AttentionProblem, TileShape, check_tile
 if TYPE_CHECKING:
     from .widget import TilePlayer
 
-PLAYED = ("flash_forward", "flash_backward")
+PLAYED = ("flash_forward", "flash_backward", "decode")
 
 
 def tile_player(
@@ -28,8 +28,8 @@ def tile_player(
 ) -> TilePlayer:
     """Play Flash Attention tile by tile: what is on chip, what it holds, what crossed to HBM.
 
-    It plays what really ran: a trace of `tiled` or of the kernels' recorder, or, for a problem, a
-    run of `tiled` on random numbers. It stops at two questions: which tiles the mask skips, and
+    It plays what really ran: a trace of `tiled` (forward, backward, decoding) or of the kernels'
+    recorder, or, for a problem, a run of `tiled` on random numbers. It stops at two questions: which tiles the mask skips, and
     by what factor the first larger score multiplies what was gathered.
 
     Args:

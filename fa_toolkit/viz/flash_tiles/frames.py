@@ -51,8 +51,7 @@ def frames(tape: Tape, cut: Cut = "tiles") -> list[Frame]:
         >>> [frame.say for frame in frames(made)]
         ['start', 'first', 'joins', 'stored', 'first', 'joins', 'stored']
     """
-    problem, tile = tape.problem, tape.tile
-    numbers = (problem.len_q, problem.len_k, tile.block_m, tile.block_n)
+    numbers = (tape.rows, tape.keys, tape.tile.block_m, tape.tile.block_n)
     made = [Frame(0, 0, "start", tuple(map(float, numbers)))]
     teller = _Teller(tape)
     spans = _tiles(tape) if cut == "tiles" else _operations(tape)
@@ -93,8 +92,9 @@ def _programs(tape: Tape) -> Iterator[tuple[int, int]]:
 def _tiles(tape: Tape) -> Iterator[tuple[int, int]]:
     """One range a tile; what is stored at the end is a step of its own in the forward pass."""
     kinds = tape.columns["kind"]
-    own_store = tape.algorithm != "flash_backward"
     for begin, end in _programs(tape):
+        phase = tape.phases[tape.columns["phase"][begin]]
+        own_store = phase in ("forward", "split")
         tail = end
         while tail > begin and kinds[tail - 1] == 1:
             tail -= 1
@@ -167,7 +167,7 @@ class _Teller:
         if phase == "merge":
             return Frame(start, stop, "merge", self._span(start, stop, "O"))
         if self.c["kind"][start] == 1:
-            return Frame(start, stop, "stored", self._box(start))
+            return self._stored(start, stop)
         return self._update(start, stop)
 
     def _update(self, start: int, stop: int) -> Frame:
@@ -190,15 +190,20 @@ class _Teller:
         phase = self.tape.phases[self.c["phase"][start]]
         size = float(self.c["bytes"][start:stop].sum())
         if step in ("load_q", "load_kv", "load_o"):
-            name = "Q" if step == "load_q" else "K" if step == "load_kv" else "O"
+            name = {"load_q": "Q", "load_kv": "K", "load_o": "O"}[step]
+            name = "O_parts" if phase == "merge" else name
             return Frame(start, stop, f"{step}_{phase}", (*self._span(start, stop, name), size))
         if step == "update":
             return self._update(start, stop)
         if step == "delta":
             return Frame(start, stop, *self._delta(start, stop))
+        if step == "store" and phase == "split":
+            return self._stored(start, stop)
         if step == "store":
             return Frame(start, stop, "stored" if phase in ("forward", "split") else f"store_{phase}",
                          self._box(start))  # fmt: skip
+        if step == "merge":
+            return Frame(start, stop, "merge", self._box(start))
         shown = {"scores": "s", "recompute": "p", "mask": "s", "grad_p": "dp", "grad_s": "ds"}
         rows, keys = self._span(start, stop, "Q"), self._span(start, stop, "K")
         count = (rows[1] - rows[0] + 1) * (keys[1] - keys[0] + 1)
@@ -209,6 +214,13 @@ class _Teller:
             largest = float(self.tape.values(event)["s"].max())
             return Frame(start, stop, "scores", (count, largest))
         return Frame(start, stop, "scores_plain" if step == "scores" else step, (count,))
+
+    def _stored(self, start: int, stop: int) -> Frame:
+        """What a program leaves: a finished row tile, or one split of it."""
+        if self.tape.tensors[self.c["tensor"][start]] == "O":
+            return Frame(start, stop, "stored", self._box(start))
+        box = self.c["box"][start]
+        return Frame(start, stop, "split_stored", (float(box[2]), float(self.tape.splits)))
 
     def _delta(self, start: int, stop: int) -> tuple[str, tuple[float, ...]]:
         rows = self._span(start, stop, "O")

@@ -16,6 +16,7 @@ from .frames import Frame
 
 _PER_TILE = ("s", "p", "alpha", "dp", "ds")
 _BY_KEY = ("K", "V", "dK", "dV")
+_BY_SPLIT = ("O_parts", "lse_parts")
 
 
 @dataclass
@@ -50,8 +51,10 @@ def moment(tape: Tape, frames: Sequence[Frame], step: int) -> Moment:
         _play(tape, frames[number], at)
         if at.now is not None:
             done.setdefault(at.phase, {})[at.now] = number
-    later = _last_visits(tape, frames, at.phase)
-    at.done = {tile for tile in done.get(at.phase, {}) if later[tile] < step}
+    merging = tape.phases[at.phase] == "merge"  # works on no tile: it shows what the splits did
+    phase = tape.phases.index("split") if merging else at.phase
+    later = _last_visits(tape, frames, phase)
+    at.done = {tile for tile in done.get(phase, {}) if later[tile] < step}
     return at
 
 
@@ -85,14 +88,14 @@ def _play(tape: Tape, frame: Frame, at: Moment) -> None:
             if worked:
                 _drop(at.chip, _PER_TILE)
             worked = False
-            at.lit[name] = box[0] // block
+            at.lit[name] = box[2] if name in _BY_SPLIT else box[0] // block
             row = box[0] // tape.tile.block_m if name == "Q" else row
             col = box[0] // tape.tile.block_n if name == "K" else col
         elif kind == 1:
-            at.stored.setdefault(name, set()).add(box[0] // block)
+            at.stored.setdefault(name, set()).add(box[2] if name in _BY_SPLIT else box[0] // block)
         else:
             worked = True
-            if box[3] > box[2]:
+            if box[3] > box[2] and tape.phases[at.phase] != "merge":
                 row, col = box[0] // tape.tile.block_m, box[2] // tape.tile.block_n
         at.chip |= tape.values(event)
     if only_stores:

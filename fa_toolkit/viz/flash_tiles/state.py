@@ -75,7 +75,7 @@ class TileState(PlayerState):
         if problem.batch * problem.heads_q > 1:
             words["which"] = Text(*(part.format(b=head[0], h=head[1]) for part in _HEAD))
         says = list(SAYS)
-        columns = {**made.columns, "kinds": _kinds(problem, made.tile)}
+        columns = {**made.columns, "kinds": _kinds(made)}
         for cut, shown in self.cuts.items():
             columns |= {f"{cut}_{name}": column for name, column in wire(shown, says).items()}
         layout, blob = pack(columns)
@@ -158,8 +158,11 @@ def check_detail(detail: str) -> str:
     return detail
 
 
-def _kinds(problem: AttentionProblem, tile: TileShape) -> np.ndarray[Any, Any]:
+def _kinds(made: Tape) -> np.ndarray[Any, Any]:
     """0 full, 1 masked at the edge, 2 skipped: every tile, row by row."""
+    problem, tile = made.problem, made.tile
+    if made.algorithm == "decode":
+        return _visited(made)
     return np.array(
         [
             _KINDS[tile_kind(problem, *rows, *cols)]
@@ -170,25 +173,44 @@ def _kinds(problem: AttentionProblem, tile: TileShape) -> np.ndarray[Any, Any]:
     )
 
 
+def _visited(made: Tape) -> np.ndarray[Any, Any]:
+    """The kinds of a decode tape, whose lengths are the cache's: what was worked on, and masked."""
+    shape = [-(-n // block) for n, block in
+             ((made.rows, made.tile.block_m), (made.keys, made.tile.block_n))]  # fmt: skip
+    kinds, c = np.full(shape, _KINDS["skipped"], "u1"), made.columns
+    row = 0
+    for event in range(len(made)):
+        name = made.tensors[c["tensor"][event]] if c["kind"][event] != 2 else ""
+        box = c["box"][event]
+        row = int(box[0]) // made.tile.block_m if name == "Q" else row
+        if name == "K":
+            kinds[row, int(box[0]) // made.tile.block_n] = _KINDS["full"]
+        elif not name and made.steps[c["step"][event]] == "mask":
+            kinds[row, int(box[2]) // made.tile.block_n] = _KINDS["edge"]
+    return kinds.ravel()
+
+
 def _around(made: Tape) -> dict[str, Any]:
     """What surrounds the steps: footprint, whole bills, shapes of full tiles. For one head."""
     problem, tile = made.problem, made.tile
     one = AttentionProblem(
-        len_q=problem.len_q, len_k=problem.len_k, head_dim=problem.head_dim,
+        len_q=made.rows, len_k=made.keys, head_dim=problem.head_dim,
         head_dim_v=problem.head_dim_v, dtype=problem.dtype, causal=problem.causal,
         window=problem.window,
     )  # fmt: skip
     backward = made.algorithm == "flash_backward"
+    parts = 4 * made.rows * made.splits * (problem.head_dim_v + 1) if made.splits > 1 else 0
     needs = (backward_footprint if backward else forward_footprint)(one, tile)
     bill = (standard_backward_traffic if backward else standard_forward_traffic)(one, tile)
     m, n, d, dv = tile.block_m, tile.block_n, problem.head_dim, problem.head_dim_v
-    m, n = min(m, problem.len_q), min(n, problem.len_k)
+    m, n = min(m, made.rows), min(n, made.keys)
     score, column = (m, n), (m, 1)
     return {
         "footprint": {"shared": needs.shared, "registers": needs.registers},
         "standard": {"bytes": bill.total, "extra": standard_extra_memory(one, training=backward)},
         "flash": {"bytes": int(made.moved()[-1].sum()) if len(made) else 0,
-                  "extra": flash_extra_memory(one, training=backward)},
+                  "extra": flash_extra_memory(one, training=backward) + parts},
+        "splits": made.splits,
         "shapes": {
             "q": (m, d), "k": (n, d), "v": (n, dv), "s": score, "p": score, "dp": score, "ds": score,
             "acc": (m, dv), "o": (m, dv), "do": (m, dv), "dq": (m, d), "dk": (n, d), "dv": (n, dv),

@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 
 from ...errors import ArgumentError
 from ...language import Text, say
-from ...problem import AttentionProblem, TileShape, column_tiles, row_tiles, tile_kind
+from ...problem import tile_kind
 from ..figures.canvas import Sheet, axes, bare, sheet, source
 from ..numbers import amount, plain
 from ..palette import RESTING, Theme, colour
@@ -23,12 +23,14 @@ from .words import SAYS, TITLES
 MOST_TILES, MOST_CELLS = 16, 32
 _SIDES: dict[str, dict[str, tuple[str, ...]]] = {
     "flash_forward": {"left": ("Q",), "top": ("K",), "bottom": ("V",), "right": ("O",)},
+    "decode": {"left": ("Q",), "top": ("K",), "bottom": ("V",), "right": ("O",)},
     "flash_backward": {
         "left": ("Q", "dO"), "top": ("K", "V"), "bottom": ("dK", "dV"), "right": ("dQ",),
     },
 }  # fmt: skip
 _CHIP: dict[str, tuple[tuple[str, ...], ...]] = {
     "flash_forward": (("q", "k", "v", "s"), ("acc", "m", "l", "p")),
+    "decode": (("q", "k", "v", "s"), ("acc", "m", "l", "p")),
     "flash_backward": (
         ("q", "do", "k", "v"),
         ("p", "dp", "ds", "delta"),
@@ -51,13 +53,12 @@ def still(tape: Tape, frames: Sequence[Frame], step: int, *, theme: Theme, lang:
     Raises:
         ArgumentError: if there are more than 16 tiles on a side, too many to mark.
     """
-    problem, tile = tape.problem, tape.tile
-    rows, cols = list(row_tiles(problem, tile)), list(column_tiles(problem, tile))
-    if max(len(rows), len(cols)) > MOST_TILES:
+    rows, cols = _grid(tape)
+    if max(rows, cols) > MOST_TILES:
         raise ArgumentError(
             "trace",
             expected=Text(f"at most {MOST_TILES} tiles a side", f"每边最多 {MOST_TILES} 块"),
-            got=f"{len(rows)} × {len(cols)}",
+            got=f"{rows} × {cols}",
         )
     now = moment(tape, frames, step)
     with sheet(9.6, 5.2, theme=theme, lang=lang) as page:
@@ -71,18 +72,20 @@ def still(tape: Tape, frames: Sequence[Frame], step: int, *, theme: Theme, lang:
         page.fa_alt = f"{title}. {sentence}"
         _plane(bare(axes(page, 0.02, 0.42, top=0.85, bottom=0.5)), tape, now, theme)
         _chip(page, tape, now, theme)
-        shape = say(_SHAPE, n=problem.len_q, k=problem.len_k)
+        shape = say(_SHAPE, n=tape.rows, k=tape.keys)
         source(page, _SOURCE, problem=shape, moved=amount(sum(now.moved)))
     return page
+
+
+def _grid(tape: Tape) -> tuple[int, int]:
+    """Tiles down and across."""
+    return -(-tape.rows // tape.tile.block_m), -(-tape.keys // tape.tile.block_n)
 
 
 def _plane(ax: Axes, tape: Tape, now: Moment, theme: Theme) -> None:
     """Strips and score plane; one unit is one tile."""
     sides = _SIDES[tape.algorithm]
-    rows, cols = (
-        len(list(row_tiles(tape.problem, tape.tile))),
-        len(list(column_tiles(tape.problem, tape.tile))),
-    )
+    rows, cols = _grid(tape)
     thick = 0.09 * max(rows, cols)
     gap = 0.5 * thick
     pitch = thick + gap
@@ -111,7 +114,7 @@ def _plane(ax: Axes, tape: Tape, now: Moment, theme: Theme) -> None:
             )
     for i in range(rows):
         for j in range(cols):
-            _tile(ax, i, j, tape.problem, tape.tile, now, theme)
+            _tile(ax, i, j, tape, now, theme)
     if now.now is not None:
         name = "p" if tape.algorithm == "flash_backward" else "s"
         i, j = now.now
@@ -148,16 +151,16 @@ def _strip(
     ax.text(where[0], where[1], name, color=colour(name, theme), weight="bold", **aligned)
 
 
-def _tile(
-    ax: Axes, i: int, j: int, problem: AttentionProblem, tile: TileShape, now: Moment, theme: Theme
-) -> None:
+def _tile(ax: Axes, i: int, j: int, tape: Tape, now: Moment, theme: Theme) -> None:
     ghost, soft, ink = colour("ghost", theme), colour("soft", theme), colour("s", theme)
     current = (i, j) == now.now
     ax.add_patch(Rectangle((j + 0.04, i + 0.04), 0.92, 0.92, fc=(ink, RESTING) if current else "none",
                  ec=ink if current else ghost, lw=2 if current else 1.1,
                  ls="-" if current else (0, (3, 3))))  # fmt: skip
-    row, col = i * tile.block_m, j * tile.block_n
-    kind = tile_kind(problem, row, row + tile.block_m, col, col + tile.block_n)
+    m, n = tape.tile.block_m, tape.tile.block_n
+    kind = tile_kind(tape.problem, i * m, (i + 1) * m, j * n, (j + 1) * n)
+    if tape.algorithm == "decode":  # its problem has the lengths of the cache
+        kind = "full"
     if current:
         return
     if (i, j) in now.done:

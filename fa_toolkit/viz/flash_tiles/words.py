@@ -97,6 +97,27 @@ SAYS: dict[str, Text] = {
         "Rows {0} to {1} are finished: acc is divided by l, and O leaves the chip once.",
         "第 {0} 到 {1} 行做完了：acc 除以 l，O 只写出一次。",
     ),
+    "split_stored": Text(
+        "Split {0} of {1} is finished on its own: its o and lse go out in float32, to be merged.",
+        "第 {0} 段（共 {1} 段）自己做完了：它的 o 和 lse 以 float32 写出，等着合并。",
+    ),
+    "merge": Text(
+        "Row {0}: the splits come back and are merged, each weighted by e^(its lse − the largest).",
+        "第 {0} 行：各段读回来合并，每段的权重是 e^(自己的 lse − 最大的 lse)。",
+    ),
+    "load_o_merge": Text(
+        "The o and lse of every split of row {0} come back: *{2}* bytes.",
+        "第 {0} 行各段的 o 和 lse 读回来：*{2}* 字节。",
+    ),
+    "store_merge": Text("Row {0} of O is stored, once.", "O 的第 {0} 行写出，只写一次。"),
+    "load_q_split": Text(
+        "Packed rows {0} to {1} of Q come on chip, *{2}* bytes: the heads that share these keys.",
+        "Q 打包后的第 {0} 到 {1} 行进芯片，*{2}* 字节：共用这些 key 的各个 head。",
+    ),
+    "load_kv_split": Text(
+        "Keys and values {0} to {1} of the cache come on chip: *{2}* bytes.",
+        "缓存里第 {0} 到 {1} 个 key 和 value 进芯片：*{2}* 字节。",
+    ),
     "load_q_forward": Text(
         "Rows {0} to {1} of Q come on chip, *{2}* bytes, and stay for the whole program.",
         "Q 的第 {0} 到 {1} 行进芯片，*{2}* 字节，整个 program 都留着。",

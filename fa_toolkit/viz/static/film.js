@@ -22,14 +22,22 @@ export function film(head, tape, stop) {
   const keyed = new Set(["K", "V", "dK", "dV"].map(tensor));
   const chip = new Int32Array(frames * width).fill(-1);
   const loads = new Int32Array(frames * head.tensors.length).fill(-1);
+  const storing = new Int32Array(frames * head.tensors.length).fill(-1);
   const tile = new Int32Array(frames).fill(-1);
   const phase = new Uint8Array(frames);
   const program = new Int32Array(frames).fill(-1);
   const moved = new Float64Array(frames * 2);
   const step = new Uint8Array(frames).fill(255);
   const doneAt = head.phases.map(() => new Int32Array(rows * cols).fill(NEVER));
+  const bySplit = new Set(["O_parts", "lse_parts"].map(tensor));
   const storedAt = head.tensors.map((/** @type {string} */ _, /** @type {number} */ t) =>
-    new Int32Array(keyed.has(t) ? cols : rows).fill(NEVER));
+    new Int32Array(bySplit.has(t) ? head.splits : keyed.has(t) ? cols : rows).fill(NEVER));
+  /** Which tile of its tensor an event touches. */
+  const index = (/** @type {number} */ event) => {
+    const t = tape.tensor[event];
+    if (bySplit.has(t)) return tape.box[4 * event + 2];
+    return Math.floor(tape.box[4 * event] / (keyed.has(t) ? head.blockN : head.blockM));
+  };
 
   const nowChip = new Int32Array(width).fill(-1);
   const nowLoads = new Int32Array(head.tensors.length).fill(-1);
@@ -57,11 +65,13 @@ export function film(head, tape, stop) {
         if (name === "K") atCol = Math.floor(box[0] / head.blockN);
         read += tape.bytes[event];
       } else if (kind === 1) {
-        storedAt[t][Math.floor(box[0] / (keyed.has(t) ? head.blockN : head.blockM))] = frame;
+        const i = index(event);
+        storedAt[t][i] = Math.min(storedAt[t][i], frame);
+        storing[frame * head.tensors.length + t] = i;
         written += tape.bytes[event];
       } else {
         worked = true;
-        if (box[3] > box[2]) {
+        if (box[3] > box[2] && head.phases[tape.phase[event]] !== "merge") {
           atRow = Math.floor(box[0] / head.blockM);
           atCol = Math.floor(box[2] / head.blockN);
         }
@@ -87,6 +97,7 @@ export function film(head, tape, stop) {
     moved.set([read, written], frame * 2);
   }
   const ranges = valueRanges(head, tape);
+  const split = head.phases.indexOf("split"); // a merge works on no tile: it shows what the splits did
 
   return {
     frames, rows, cols, stop, tile, phase, program, moved, step, doneAt, storedAt, ranges,
@@ -120,10 +131,26 @@ export function film(head, tape, stop) {
     loaded(frame, name) {
       const t = tensor(name);
       const found = t < 0 ? -1 : loads[frame * head.tensors.length + t];
-      return found < 0 ? -1 : Math.floor(tape.box[4 * found] / (keyed.has(t) ? head.blockN : head.blockM));
+      return found < 0 ? -1 : index(found);
     },
     /**
-     * Frame in which a tile of a tensor was stored.
+     * For every tile, the last frame that works on it, as seen from a frame.
+     * @param {number} frame
+     */
+    done(frame) {
+      return doneAt[head.phases[phase[frame]] === "merge" ? split : phase[frame]];
+    },
+    /**
+     * The tile of a tensor that a frame stores, or -1.
+     * @param {number} frame
+     * @param {string} name
+     */
+    storing(frame, name) {
+      const t = tensor(name);
+      return t < 0 ? -1 : storing[frame * head.tensors.length + t];
+    },
+    /**
+     * Frame in which a tile of a tensor was stored first.
      * @param {string} name
      * @param {number} index
      */

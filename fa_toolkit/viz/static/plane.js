@@ -11,6 +11,7 @@ const THICK = 24;
 const GAP = 10;
 const MARKED = 18; // pixels a tile must have before it carries a mark of its own
 export const PLANE = 248;
+export const EVERY = -2; // every tile of a strip at once
 
 /**
  * Where everything stands, in pixels.
@@ -125,7 +126,7 @@ export function plane(box, plan) {
     const grid = strip.side === "left" || strip.side === "right" ? [strip.tiles, 1] : [1, strip.tiles];
     const cell = { x: place.x, y: place.y, w: place.w / grid[1], h: place.h / grid[0] };
     const key = strip.tensor.toLowerCase();
-    const kin = /** @type {Record<string, string>} */ ({ do: "o", dq: "q", dk: "k", dv: "v", lse: "stat", delta: "stat" })[key] ?? key;
+    const kin = /** @type {Record<string, string>} */ ({ do: "o", parts: "o", dq: "q", dk: "k", dv: "v", lse: "stat", delta: "stat" })[key] ?? key;
     const small = Math.min(cell.w, cell.h) < 6;
     const one = (/** @type {number} */ i) => small
       ? rectangle(cell.x + (i % grid[1]) * cell.w, cell.y + Math.floor(i / grid[1]) * cell.h, Math.max(2, cell.w), Math.max(2, cell.h))
@@ -139,7 +140,7 @@ export function plane(box, plan) {
       ? { x: place.x + place.w / 2, y: place.y - 7, "text-anchor": "middle" }
       : { x: place.x - 8, y: place.y + place.h / 2 + 4, "text-anchor": "end" };
     add("text", { ...label, class: `fa-name fa-ink-${kin}` }, strip.tensor);
-    return { strip, one, on, ticks, small, cell, grid };
+    return { strip, one, on, ticks, small, cell, grid, rest };
   });
 
   return {
@@ -168,12 +169,12 @@ export function plane(box, plan) {
       if (marked) edges.setAttribute("d", marks("falling", (i) => kinds[i] === 1 && open(i)));
       guesses.setAttribute("d", marks("rising", state.guess));
       box.classList.toggle("fa-mask-hidden", state.hideMask);
-      for (const { strip, one, on, ticks, small, cell, grid } of lit) {
+      for (const { strip, one, on, ticks, small, cell, grid, rest } of lit) {
         const index = state.lit(strip.tensor);
-        on.setAttribute("d", index < 0 ? "" : one(index));
+        on.setAttribute("d", index === EVERY ? rest : index < 0 ? "" : one(index));
         let d = "";
         for (let i = 0; i < strip.tiles; i++) {
-          if (i === index || !state.stored(strip.tensor, i)) continue;
+          if (i === index || index === EVERY || !state.stored(strip.tensor, i)) continue;
           const [cx, cy] = [cell.x + ((i % grid[1]) + 0.5) * cell.w, cell.y + (Math.floor(i / grid[1]) + 0.5) * cell.h];
           d += small ? one(i) : sign("tick", cx, cy, Math.min(cell.w, cell.h) * 1.2);
         }

@@ -56,6 +56,7 @@ export function forwardLines(film, frame, [r, c], asked) {
   const value = (/** @type {string} */ name) => film.value(frame, name);
   const s = value("s"), p = value("p"), m = value("m"), l = value("l"), acc = value("acc"), v = value("v");
   const o = value("o");
+  if (value("lse_parts") && p && m && l && !s) return mergeLines(film, frame);
   if (o) return storedLines(film, frame, r);
   const old = { m: at(film.before(frame, "m"), r), l: at(film.before(frame, "l"), r), acc: at(film.before(frame, "acc"), r) };
   const first = !Number.isFinite(old.l);
@@ -97,6 +98,29 @@ function storedLines(film, frame, r) {
   return [
     { name: "O", ink: "o", lit: true, text: known ? `acc / l = ${plain(acc)} / ${plain(l)} = *${plain(o)}*` : `*${plain(o)}*` },
     { name: "lse", ink: "stat", lit: true, text: known ? `m + ln l = ${plain(m)} + ln ${plain(l)} = *${plain(lse)}*` : `*${plain(lse)}*` },
+  ];
+}
+
+/**
+ * Decoding: the splits of one row become one.
+ * @param {Film} film
+ * @param {number} frame
+ * @returns {Line[]}
+ */
+function mergeLines(film, frame) {
+  const [parts, p, m, l, acc, o] = ["lse_parts", "p", "m", "l", "acc", "o"].map((name) => film.value(frame, name));
+  if (!parts || !p) return [];
+  const list = (/** @type {ArrayLike<number>} */ x) => {
+    const all = Array.from(x, (n) => plain(n));
+    return all.length > 4 ? `${all.slice(0, 4).join(", ")}, …` : all.join(", ");
+  };
+  return [
+    { name: "lse", ink: "stat", text: list(parts.data) },
+    { name: "m", ink: "stat", lit: true, text: `max(lse) = *${plain(at(m, 0))}*` },
+    { name: "p", ink: "s", lit: true, text: `e^(lse − m) = *${list(p.data)}*` },
+    { name: "l", ink: "stat", lit: true, text: `Σ p = *${plain(at(l, 0))}*` },
+    { name: "acc", ink: "o", lit: true, text: `Σ p · o = *${plain(at(acc, 0))}*` },
+    { name: "O", ink: "o", lit: true, text: o ? `acc / l = *${plain(at(o, 0))}*` : "" },
   ];
 }
 

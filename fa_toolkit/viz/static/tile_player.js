@@ -6,12 +6,14 @@ import { film } from "./film.js";
 import { pooling } from "./heat.js";
 import { bars, formula } from "./ledger.js";
 import { amount, counted, filled, weight } from "./numbers.js";
-import { plane } from "./plane.js";
+import { EVERY, plane } from "./plane.js";
 import { mount } from "./shell.js";
 import { backwardLines, followed, forwardLines } from "./tile_formula.js";
 import { factorRow, tileQuestion } from "./tile_questions.js";
 
 /** @typedef {import("./plane.js").Strip} Strip */
+
+const OUTPUTS = ["O", "dQ", "dK", "dV"];
 
 /**
  * @param {any} head
@@ -22,6 +24,9 @@ import { factorRow, tileQuestion } from "./tile_questions.js";
 function stripsOf(head, rows, cols) {
   const strip = (/** @type {string} */ tensor, /** @type {Strip["side"]} */ side) =>
     ({ tensor, side, tiles: side === "left" || side === "right" ? rows : cols });
+  if (head.splits > 1) {
+    return [strip("Q", "left"), strip("K", "top"), strip("V", "bottom"), { tensor: "parts", side: "bottom", tiles: head.splits }, strip("O", "right")];
+  }
   if (head.algorithm !== "flash_backward") {
     return [strip("Q", "left"), strip("K", "top"), strip("V", "bottom"), strip("O", "right")];
   }
@@ -113,7 +118,7 @@ function build(shell) {
       const open = asked(step);
       const guessing = open && asksTiles(step);
       const factor = open && asksFactor(step);
-      const done = roll.doneAt[roll.phase[step]];
+      const done = roll.done(step);
       const now = roll.tile[step];
       picture.draw({
         now,
@@ -121,10 +126,11 @@ function build(shell) {
         hideMask: guessing,
         guess: (i) => guessing && question.marked(i),
         lit: (tensor) => {
-          const stored = storedNow(roll, step, tensor);
+          if (tensor === "parts") return head.phases[roll.phase[step]] === "merge" ? EVERY : roll.storing(step, "O_parts");
+          const stored = OUTPUTS.includes(tensor) ? roll.storing(step, tensor) : -1;
           return stored >= 0 ? stored : roll.loaded(step, tensor);
         },
-        stored: (tensor, i) => roll.stored(tensor, i) <= step && ["O", "dQ", "dK", "dV"].includes(tensor),
+        stored: (tensor, i) => roll.stored(tensor === "parts" ? "O_parts" : tensor, i) <= step && [...OUTPUTS, "parts"].includes(tensor),
       });
       insideTile(picture, roll, step, now, head);
       box.setAttribute("aria-label", caption(step).replaceAll("*", ""));
@@ -160,25 +166,13 @@ function programName(head, roll, step, words) {
 }
 
 /**
- * The tile of an output that this very frame stores, or -1.
- * @param {import("./film.js").Film} roll
- * @param {number} step
- * @param {string} tensor
- */
-function storedNow(roll, step, tensor) {
-  if (!["O", "dQ", "dK", "dV"].includes(tensor)) return -1;
-  const tiles = tensor === "dK" || tensor === "dV" ? roll.cols : roll.rows;
-  for (let i = 0; i < tiles; i++) if (roll.stored(tensor, i) === step && step > 0) return i;
-  return -1;
-}
-
-/**
  * First row of Q of the running program.
  * @param {import("./film.js").Film} roll
  * @param {number} step
  * @param {any} head
  */
 function rowOf(roll, step, head) {
+  if (head.phases[roll.phase[step]] === "merge") return roll.program[step]; // one row a program
   const tile = Math.max(roll.loaded(step, "Q"), roll.loaded(step, "O"), 0);
   return tile * head.blockM;
 }

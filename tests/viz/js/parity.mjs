@@ -40,7 +40,7 @@ function films(cases) {
       const roll = film(head, data, data[`${cut}_stop`]);
       const frames = Array.from({ length: roll.frames }, (_, f) => {
         const done = [];
-        roll.doneAt[roll.phase[f]].forEach((at, i) => f > 0 && at < f && done.push(i));
+        roll.done(f).forEach((at, i) => f > 0 && at < f && done.push(i));
         const chip = {};
         for (const name of head.names) {
           const value = roll.value(f, name);
@@ -50,7 +50,7 @@ function films(cases) {
         for (const name of head.tensors) if (roll.loaded(f, name) >= 0) lit[name] = roll.loaded(f, name);
         const stored = {};
         for (const name of head.tensors) {
-          const side = ["K", "V", "dK", "dV"].includes(name) ? roll.cols : roll.rows;
+          const side = name.endsWith("_parts") ? head.splits : ["K", "V", "dK", "dV"].includes(name) ? roll.cols : roll.rows;
           const tiles = Array.from({ length: side }, (_, i) => i).filter((i) => roll.stored(name, i) <= f && roll.stored(name, i) !== NEVER);
           if (tiles.length) stored[name] = tiles;
         }
