@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import Any
 
 import torch
+from budgets import budget
 from oracles import DTYPES, assert_within_budget, truth
 from torch import Tensor
 
@@ -147,8 +148,10 @@ def check_gradients(varlen: Varlen, case: Case, device: str = "cpu", **keywords:
         outputs = (o[own].transpose(0, 1)[None], lse[None, :, own])
         for name, got in zip(("dq", "dk", "dv", "o", "lse"), (*mine, *outputs), strict=True):
             assert_within_budget(name, got.detach(), exact, label=case.name)
-        sinks += [exact["dsink"]] if sink is not None else []
+        sinks += [exact] if sink is not None else []
         start = own.stop
     assert bool((o[start:] == 0).all() and (lse[:, start:] == -float("inf")).all())
     if sinks:
-        torch.testing.assert_close(found[3].double().cpu(), sum(sinks), rtol=1e-5, atol=1e-5)
+        wrong = (found[3].double().cpu() - sum(exact["dsink"] for exact in sinks)).abs()
+        kind = torch.float32 if case.dtype == "float64" else q.dtype  # the sink is float32
+        assert bool((wrong <= sum(budget(x, "dsink", kind) for x in sinks)).all()), case.name
