@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -21,14 +21,15 @@ from . import faults
 from .free_text.rubric import attach
 from .keys import check_call, key_value, trace_table
 from .models import (
-    Bilingual,
     Call,
     ChapterFile,
     Claim,
     NumberQuestion,
+    Paper,
     Question,
     TraceQuestion,
 )
+from .question import Bilingual
 from .text_question import TextQuestion
 from .yaml_source import Source, read_yaml
 
@@ -59,6 +60,13 @@ class Bank:
     questions: Mapping[str, Question]
     claims: Mapping[str, Claim]
     topics: Mapping[str, Bilingual]
+    papers: Mapping[str, Paper] = field(default_factory=dict)
+
+    def cited(self, paper: str) -> str:
+        """`FA2 3.3` of a question as a reader sees it: title, where to find it, section."""
+        name, _, section = paper.partition(" ")
+        found = self.papers[name]
+        return f"{found.title} ({found.where})" + (f", {section}" if section else "")
 
     def question(self, question_id: str) -> Question:
         """The question of this id.
@@ -153,7 +161,9 @@ def load_bank(path: str | Path | None = None) -> Bank:
     if path is not None and folder.is_dir() and not files:
         files = sorted(f for f in folder.glob("*.yaml") if f.stem not in ("topics", "glossary"))
     home = folder if folder.is_dir() and (folder / "source").is_dir() else data_folder()
-    sides = [home / "source" / "claims.yaml", home / "topics.yaml"]
+    papers = home / "source" / "papers.yaml"
+    papers = papers if papers.is_file() else data_folder() / "source" / "papers.yaml"
+    sides = [home / "source" / "claims.yaml", home / "topics.yaml", papers]
     if path is not None and not files:
         raise BankError(
             str(folder),
@@ -174,9 +184,10 @@ def _stamp(file: Path) -> tuple[int, int]:
 
 @functools.lru_cache(maxsize=8)
 def _read_bank(stamps: tuple[tuple[Path, tuple[int, int]], ...]) -> Bank:
-    claims_file, topics_file, *files = (path for path, _ in stamps)
+    claims_file, topics_file, papers_file, *files = (path for path, _ in stamps)
     claims = _claims(read_yaml(claims_file))
     topics = _validated(TypeAdapter(dict[str, Bilingual]), read_yaml(topics_file))
+    papers = _validated(TypeAdapter(dict[str, Paper]), read_yaml(papers_file))
     chapters: dict[int, Chapter] = {}
     questions: dict[str, Question] = {}
     for file in files:
@@ -185,7 +196,7 @@ def _read_bank(stamps: tuple[tuple[Path, tuple[int, int]], ...]) -> Bank:
         if chapter.chapter in chapters:
             raise faults.repeated(source, ("chapter",), str(chapter.chapter))
         for at, question in enumerate(chapter.questions):
-            _check_question(source, at, question, chapter.chapter, claims, topics)
+            _check_question(source, at, question, chapter.chapter, (claims, topics, papers))
             if isinstance(question, TextQuestion):
                 attach(question, file.parent, source.place(("questions", at)))
             if question.id in questions:
@@ -196,7 +207,11 @@ def _read_bank(stamps: tuple[tuple[Path, tuple[int, int]], ...]) -> Bank:
         )
     frozen = MappingProxyType
     return Bank(
-        frozen(dict(sorted(chapters.items()))), frozen(questions), frozen(claims), frozen(topics)
+        frozen(dict(sorted(chapters.items()))),
+        frozen(questions),
+        frozen(claims),
+        frozen(topics),
+        frozen(papers),
     )
 
 
@@ -221,10 +236,10 @@ def _check_question(
     at: int,
     question: Question,
     chapter: int,
-    claims: Mapping[str, Claim],
-    topics: Mapping[str, Bilingual],
+    known: tuple[Mapping[str, Claim], Mapping[str, Bilingual], Mapping[str, Paper]],
 ) -> None:
     here = ("questions", at)
+    claims, topics, papers = known
     if question.id.startswith("Q-") and int(question.id[2:4]) != chapter:
         raise faults.wrong_chapter(source, (*here, "id"), question.id, chapter)
     if question.topic not in topics:
@@ -233,6 +248,10 @@ def _check_question(
         if claim not in claims:
             where: faults.Field = (*here, "claims", number)
             raise faults.unknown(source, where, claim, claims, "source/claims.yaml")
+    for number, paper in enumerate(question.papers):
+        if paper.partition(" ")[0] not in papers:
+            where = (*here, "papers", number)
+            raise faults.unknown(source, where, paper, papers, "source/papers.yaml")
     if isinstance(question, TextQuestion):
         for part in ("key_points", "misconceptions"):
             for place, entry in enumerate(getattr(question, part)):

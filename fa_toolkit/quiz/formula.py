@@ -1,4 +1,4 @@
-"""The formula a learner types, from characters to a value with its unit. Never `eval`.
+"""The formula a learner types, from tokens to a value with its unit. Never `eval`.
 
 A recursive-descent parser over floats with caps on depth, length and exponents, so that any input
 ends at once. Juxtaposition is never a product: `2 pi` is refused, `2*pi` is read.
@@ -9,29 +9,20 @@ ends at once. Juxtaposition is never a product: `2 pi` is refused, `2*pi` is rea
     power   := atom ('^' sign)? unit?
     atom    := (number | name | name group | group) unit?
 
-A unit binds to what stands right before it. Who writes `1/12 FLOP/B` means it of the whole, so
-`alternatives` reads such a formula that way too.
+A unit binds to what stands right before it; `meanings` knows the other ways to mean it.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ..language import Text
+from .tokens import Unreadable, cannot_read
 from .units import FOLDED, NONE, OTHER_READING, SPELLINGS, Dimension, Unit
 
-MAX_DEPTH, MAX_TOKENS, MAX_EXPONENT = 24, 80, 1000.0
-
-
-class Unreadable(Exception):  # noqa: N818  (a finding on its way to a reading)
-    """What cannot be read, as a sentence."""
-
-    def __init__(self, problem: Text | str) -> None:
-        super().__init__()
-        self.problem = problem
+MAX_DEPTH, MAX_EXPONENT = 24, 1000.0
 
 
 class Quantity(NamedTuple):
@@ -51,102 +42,7 @@ _CONSTANTS = {"e": math.e, "pi": math.pi, "π": math.pi, "inf": math.inf, "∞":
 _MYRIADS = {"千": 1e3, "万": 1e4, "百万": 1e6, "亿": 1e8,
             "thousand": 1e3, "million": 1e6, "billion": 1e9}  # fmt: skip
 _PREFIXES = ("k", "K", "M", "G", "T", "Ki", "Mi", "Gi")
-_UNIT_NAMES, _ANY_CASE = (
-    "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    for names in (SPELLINGS, FOLDED)
-)
-_TOKEN = re.compile(
-    rf"""\s*(?:
-        (?P<number>(?:\d{{1,3}}(?:,\d{{3}})+(?!\d)|\d+(?:_\d{{3}})*)(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)
-      | (?P<unit>(?:{_UNIT_NAMES}|(?i:{_ANY_CASE}))(?![A-Za-z0-9]))
-      | (?P<name>[A-Za-zπ][A-Za-z_π]*\d*|百万|[√∞千万亿])
-      | (?P<sign>\*\*|//|[-+*/^()×,])
-    )""",
-    re.VERBOSE,
-)
-
-
 TOO_LARGE = Text("too large a number", "数太大了")
-_NO_VALUE = Text(
-    "has no value: a division by zero, or a root or logarithm outside its range",
-    "没有值：除以了零，或者根号、对数超出了定义域",
-)
-
-
-def tokens(text: str) -> list[tuple[str, str]]:
-    """(kind, token) in order; kinds are number, unit, name and sign."""
-    found: list[tuple[str, str]] = []
-    at = 0
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if match is None:
-            rest = text[at:].strip()
-            if not rest:
-                break
-            raise Unreadable(_cannot_read(rest))
-        kind = str(match.lastgroup)
-        token = match[kind]
-        if kind == "unit" and token == "×" and text[match.end() :].strip():
-            kind = "sign"  # between two numbers it multiplies, at the end it means "times"
-        found.append((kind, "*" if kind == "sign" and token == "×" else token))
-        at = match.end()
-        if len(found) > MAX_TOKENS:
-            raise Unreadable(Text("too long a formula", "算式太长"))
-    return found
-
-
-def _cannot_read(rest: str) -> Text:
-    part = rest[:12] + ("…" if len(rest) > 12 else "")
-    return Text(f"cannot read “{part}” as a number", f"“{part}” 读不成数")
-
-
-def alternatives(tokens: list[tuple[str, str]], names: Mapping[str, float]) -> list[Quantity]:
-    """Every quantity the tokens may mean, the likeliest first.
-
-    A unit at the very end belongs to its number or to the whole; FLOPS is a rate, but many write
-    it for a count, and TFLOPs for a rate.
-
-    Raises:
-        Unreadable: if there is none.
-    """
-    found: list[Quantity] = []
-    problem: Unreadable | None = None
-    swaps = (False, True) if any(token in OTHER_READING for _, token in tokens) else (False,)
-    for swap in swaps:
-        for read in (_as_written, _unit_of_the_whole):
-            try:
-                quantity = read(tokens, names, swap)
-                if quantity is not None and math.isnan(quantity.value):
-                    raise Unreadable(Text("has no definite value", "没有确定的值"))
-            except Unreadable as unreadable:
-                problem = problem or unreadable
-            except OverflowError:
-                problem = problem or Unreadable(TOO_LARGE)
-            except (ValueError, ZeroDivisionError):
-                problem = problem or Unreadable(_NO_VALUE)
-            else:
-                found += [quantity] if quantity is not None and quantity not in found else []
-    if not found:
-        raise problem or Unreadable(Text("nothing written", "还没有写"))
-    return found
-
-
-def _as_written(tokens: list[tuple[str, str]], names: Mapping[str, float], swap: bool) -> Quantity:
-    return Parser(tokens, names, swap=swap).whole()
-
-
-def _unit_of_the_whole(
-    tokens: list[tuple[str, str]], names: Mapping[str, float], swap: bool
-) -> Quantity | None:
-    """The formula times its last and only unit; None if it has no such unit."""
-    units = [token for kind, token in tokens if kind == "unit"]
-    if len(units) != 1 or tokens[-1][0] != "unit" or len(tokens) < 3:
-        return None
-    unit = unit_of(units[0], swap)
-    if unit.dimension == NONE:  # in `1 - 5%` the sign is the number's own
-        return None
-    bare = Parser(tokens[:-1], names, swap=swap).whole()
-    return Quantity(bare.value * unit.factor, unit.dimension, True)
 
 
 def unit_of(token: str, swap: bool = False) -> Unit:
@@ -268,7 +164,7 @@ class Parser:
             return self.with_unit(self.closed())
         if kind == "end":
             raise Unreadable(Text("ends too early", "没有写完"))
-        raise Unreadable(_cannot_read(token))
+        raise Unreadable(cannot_read(token))
 
     def plain_number(self) -> float:
         token = self.peek()[1]
@@ -313,7 +209,7 @@ class Parser:
             return Quantity(float(_FUNCTIONS[name](self.argument(name).value)))
         if name == "log":
             raise Unreadable(Text("write ln, log2 or log10", "请写 ln、log2 或 log10"))
-        raise Unreadable(_cannot_read(name))
+        raise Unreadable(cannot_read(name))
 
     def cdiv(self) -> Quantity:
         """`cdiv(a, b)`: how many b it takes to hold a."""

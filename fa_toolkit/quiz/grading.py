@@ -73,7 +73,7 @@ def grade(
             verdict = GRADERS[question.kind](question, _plain(answer), language)
         except marks.NotJudged as reason:
             verdict = Verdict(question.id, language, reason.status, note=reason.note)
-    return _cited(verdict, question, bank.claims)
+    return _cited(verdict, question, bank)
 
 
 def _plain(answer: object, depth: int = 0) -> Any:
@@ -117,7 +117,7 @@ def _name(key: object) -> str:
     raise marks.not_an_answer()
 
 
-def _cited(verdict: Verdict, question: Question, claims: Mapping[str, Claim]) -> Verdict:
+def _cited(verdict: Verdict, question: Question, bank: Bank) -> Verdict:
     """The verdict with what it rests on; an answer that was not judged reveals nothing."""
     if not verdict.judged:
         return verdict
@@ -125,7 +125,8 @@ def _cited(verdict: Verdict, question: Question, claims: Mapping[str, Claim]) ->
     return replace(
         verdict,
         explain=question.explain[lang],
-        citations=tuple(_citation(claims[name], lang) for name in question.claims),
+        citations=tuple(_citation(bank.claims[name], lang) for name in question.claims),
+        papers=tuple(map(bank.cited, question.papers)),
         follow_up=question.follow_up[lang] if question.follow_up else "",
         see=question.see,
     )

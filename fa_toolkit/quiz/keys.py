@@ -31,11 +31,13 @@ CALLABLE: dict[str, tuple[str, str]] = {
         "io_model": (
             "standard_forward_traffic flash_forward_traffic standard_backward_traffic "
             "flash_backward_traffic forward_flops backward_flops issued_flops forward_footprint "
-            "standard_extra_memory flash_extra_memory roofline modelled_time"
+            "standard_extra_memory flash_extra_memory roofline modelled_time fa1_forward_traffic "
+            "fa1_tile io_order backward_footprint kv_cache_bytes decode_traffic decode_intensity "
+            "exponentials visible_pairs visited_tiles fits_table"
         ),
         "hardware": "gpu",
-        "problem": "AttentionProblem row_tiles column_tiles key_tiles query_tiles",
-        "quiz.states": "running_states",
+        "problem": "AttentionProblem row_tiles column_tiles key_tiles query_tiles split_of",
+        "quiz.states": "running_states row_gradients merged_parts",
         "reference": "online_softmax_states naive_softmax safe_softmax online_softmax",
         "tiled": "row_states",
     }.items()

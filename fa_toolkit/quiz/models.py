@@ -39,6 +39,13 @@ class Claim(Strict):
         return self
 
 
+class Paper(Strict):
+    """A paper or a page that questions cite beside the article."""
+
+    title: Words
+    where: Words
+
+
 class Call(Strict):
     """A value computed by the package: a function of the whitelist with literal arguments."""
 

@@ -11,8 +11,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ..language import Text, say
-from .formula import TOO_LARGE, Quantity, Unreadable, alternatives, tokens
+from .formula import TOO_LARGE, Quantity
+from .meanings import alternatives
 from .spelling import one_spelling, sides
+from .tokens import Unreadable, tokens
 from .units import NONE, Dimension
 
 MAX_CHARS = 200

@@ -10,8 +10,9 @@ import random
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .models import Bilingual, ChoiceQuestion, ManyQuestion, MatchQuestion, OrderQuestion, Question
+from .models import ChoiceQuestion, ManyQuestion, MatchQuestion, OrderQuestion, Question
 from .models import option_key as _key
+from .question import Bilingual
 
 
 class Option(NamedTuple):

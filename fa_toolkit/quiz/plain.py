@@ -105,6 +105,8 @@ def verdict_text(verdict: Verdict) -> str:
                 lines.append(f"  {say(w.SELF_CORRECTED)}")
             if cited.caveat:
                 lines.append(f"  {say(w.LABELS['caveat'])}{say(w.COLON)}{to_plain(cited.caveat)}")
+        for paper in verdict.papers:
+            lines.append(f"{say(w.LABELS['papers'])}{say(w.COLON)}{paper}")
         lines += ["", f"{verdict.score} {say(w.OF_100)}  {verdict.arithmetic}"]
         if verdict.follow_up:
             lines.append(f"{say(w.LABELS['follow'])}{say(w.COLON)}{to_plain(verdict.follow_up)}")
@@ -139,5 +141,7 @@ def _written_text(verdict: Verdict) -> str:
         if verdict.follow_up:
             lines += ["", f"{say(label['follow'])}{say(w.COLON)}{to_plain(verdict.follow_up)}"]
         lines += ["", f"{verdict.score} {say(w.OF_100)}  {verdict.arithmetic}"]
-        lines += [note for note in (verdict.note, say(label["fatal"]) if details["fatal"] else "") if note]
+        lines += [
+            note for note in (verdict.note, say(label["fatal"]) if details["fatal"] else "") if note
+        ]
     return "\n".join(lines)

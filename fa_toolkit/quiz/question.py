@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from ..language import Language
@@ -34,16 +34,33 @@ class Bilingual(Strict):
 
 
 class Question_(Strict):  # noqa: N801  (the union of all kinds is `Question`)
-    """What every question has."""
+    """What every question has.
+
+    `core` marks the questions of the short tracks; it is not the level of the same name. A question
+    rests on claims of the article, on papers, or on both: "FA2 3.3" is section 3.3 of the paper
+    that `source/papers.yaml` lists as FA2.
+    """
 
     id: Annotated[str, StringConstraints(pattern=r"^(Q-\d{2}-[a-z0-9]+(-[a-z0-9]+)*|O\d{1,2})$")]
     topic: Name
     level: Level
-    claims: Annotated[list[str], Field(min_length=1)]
+    core: bool = False
+    claims: list[str] = Field(default_factory=list)
+    papers: list[Words] = Field(default_factory=list)
     prompt: Bilingual
     explain: Bilingual
     follow_up: Bilingual | None = None
     see: Annotated[str, StringConstraints(pattern=r"^\d{2}$")]
+
+    @model_validator(mode="after")
+    def _rests_on_something(self) -> Self:
+        if not self.claims and not self.papers:
+            raise refuse(
+                "claims of the article in `claims: [S11]` or sections of papers in "
+                "`papers: [FA2 3.3]`, or both",
+                "`claims: [S11]` 写文章的论断，或 `papers: [FA2 3.3]` 写论文的章节，可以都写",
+            )
+        return self
 
 
 def distinct(texts: list[Bilingual], what: str) -> None:

@@ -42,3 +42,68 @@ def running_states(
         state, factor, _ = state.fold(scores[None, part], values[part, None])
         states.append(RunningState(state.m.item(), factor.item(), state.l.item(), state.acc.item()))
     return states
+
+
+class KeyGradient(NamedTuple):
+    """What the backward pass of one row has for one key: p, dp, Delta of the row, ds, dv."""
+
+    p: float
+    dp: float
+    delta: float
+    ds: float
+    dv: float
+
+
+def row_gradients(s: Sequence[float], v: Sequence[float], do: float) -> list[KeyGradient]:
+    """The backward pass of one row with values one number wide, key by key.
+
+    The row is attention itself: a query of 1, keys of one number (the scores) and scale 1, so that
+    dK is dS.
+
+    Args:
+        s: the scores of the row.
+        v: one value for each key.
+        do: the gradient of the row's output.
+
+    Example:
+        >>> [round(g.ds, 4) for g in row_gradients([0, 0], [1, 3], 2)]
+        [-1.0, 1.0]
+    """
+    import torch
+
+    from ..reference import attention, attention_backward
+
+    def wide(numbers: Sequence[float]) -> torch.Tensor:
+        return torch.tensor(numbers, dtype=torch.float64)[None, None, :, None]
+
+    q, k, values, grad = wide([1.0]), wide(s), wide(v), wide([do])
+    o, lse = attention(q, k, values, scale=1.0)
+    found = attention_backward(q, k, values, o, lse, grad, scale=1.0)
+    p = torch.exp(k.flatten() - lse.flatten())
+    delta = (grad * o).sum().item()
+    columns = (p, do * values.flatten(), found.dk.flatten(), found.dv.flatten())
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return [KeyGradient(p, dp, delta, ds, dv) for p, dp, ds, dv in rows]
+
+
+class Merged(NamedTuple):
+    """Attention over all keys, from parts: the output and its log-sum-exp."""
+
+    o: float
+    lse: float
+
+
+def merged_parts(outs: Sequence[float], lses: Sequence[float]) -> Merged:
+    """Parts of one row, each with its output (one number) and log-sum-exp, merged.
+
+    Example:
+        >>> merged_parts([1.0, 0.0], [0.0, 0.0]).o
+        0.5
+    """
+    import torch
+
+    from ..tiled.state import merge_partials
+
+    parts = [torch.tensor([[o]], dtype=torch.float64) for o in outs]
+    o, lse = merge_partials(parts, [torch.tensor([x], dtype=torch.float64) for x in lses])
+    return Merged(o.item(), lse.item())

@@ -18,9 +18,7 @@ _CUT = Text(
     "Only the first {n:,} characters were read. Say it shorter, as you would aloud.",
     "只读了前 {n:,} 个字符。请像口头回答那样说得短一些。",
 )
-_SUM = Text(
-    "{points} from key points{minus}, of 100", "要点 {points} 分{minus}，满分 100"
-)
+_SUM = Text("{points} from key points{minus}, of 100", "要点 {points} 分{minus}，满分 100")
 _MINUS = Text(" − {n} × 15 for misconceptions", "，误解 {n} 处各扣 15 分")
 _WORDS = re.compile(r"[A-Za-z\u00c0-\u024f]{2,}|[\u3400-\u9fff]{2,}|[A-Za-z]\s*=|\d")
 

@@ -56,7 +56,8 @@ class TextQuestion(Question_):
                 f"the weights of the key points add up to 100, here to {total}",
                 f"各要点的权重之和为 100，这里是 {total}",
             )
-        names = [entry.id for entry in (*self.key_points, *self.misconceptions)]
+        names = [point.id for point in self.key_points]
+        names += [misconception.id for misconception in self.misconceptions]
         if twice := [name for at, name in enumerate(names) if name in names[:at]]:
             raise refuse(f"two entries have the id {twice[0]!r}", f"id {twice[0]!r} 出现了两次")
         distinct([point.text for point in self.key_points], "key points")

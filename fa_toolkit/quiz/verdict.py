@@ -72,6 +72,7 @@ class Verdict:
     arithmetic: str = ""
     explain: str = ""
     citations: tuple[Citation, ...] = ()
+    papers: tuple[str, ...] = ()
     follow_up: str = ""
     see: str = ""
     details: dict[str, Any] = field(default_factory=dict)

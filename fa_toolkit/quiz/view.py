@@ -120,6 +120,7 @@ def verdict_view(session: Session, verdict: Verdict) -> JSON:
             "text": text_view(session, verdict) if "quotes" in verdict.details else None,
             "explain": to_html(verdict.explain),
             "citations": [_citation(asdict(cited)) for cited in verdict.citations],
+            "papers": [to_html(paper) for paper in verdict.papers],
             "score": verdict.score,
             "of": say(w.OF_100),
             "arithmetic": verdict.arithmetic,

@@ -94,6 +94,7 @@ LABELS: Mapping[str, Text] = {
     "not_joined": Text("not joined", "未连"),
     "right_order": Text("The right order", "正确的顺序"),
     "source": Text("What the article says", "文章怎么说"),
+    "papers": Text("Paper", "论文"),
     "caveat": Text("Put to the test", "检验之后"),
     "other_language": Text("中文", "English"),
     "questions": Text("Questions", "题目"),

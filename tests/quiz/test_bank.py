@@ -50,7 +50,10 @@ WRONG = {
         "kind: many", "kind: several", "kind: several", "questions[1].kind", "choice | many",
     ),
     "unknown claim": ("claims: [S17]", "claims: [S99]", "S99", "claims[0]", "S09"),
-    "no claim": ("claims: [S17]", "claims: []", "claims: []", "questions[4].claims", "more"),
+    "no claim": ("claims: [S17]", "claims: []", "id: Q-03-steps", "questions[4]", "papers: [FA2 3.3]"),
+    "unknown paper": (
+        "claims: [S17]", "claims: [S17]\n    papers: [FA9 3.3]", "FA9", "papers[0]", "FA",
+    ),
     "unknown topic": (
         "topic: exactness", "topic: exactnes", "topic: exactnes", "questions[1].topic", "exactness",
     ),

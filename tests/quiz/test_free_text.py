@@ -59,7 +59,9 @@ def judged(question: str, text: str) -> Any:
 
 
 def rows(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (ANSWERS / f"{name}.jsonl").read_text("utf-8").splitlines()]
+    return [
+        json.loads(line) for line in (ANSWERS / f"{name}.jsonl").read_text("utf-8").splitlines()
+    ]
 
 
 # the patterns

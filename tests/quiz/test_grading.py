@@ -145,7 +145,9 @@ def test_nothing_answered_is_empty_and_reveals_nothing(bank: Bank, kind: str) ->
 def test_a_verdict_cites_claims_with_section_verdict_and_caveat(bank: Bank, lang: str) -> None:
     for question in bank.questions.values():
         answer = {"choice": 0, "many": [0], "number": "1", "order": [3, 2, 1, 0]}.get(question.kind)
-        answer = {"match": [0, 0, 0], "trace": {"1.m": "1"}, "text": "It is exact."}.get(question.kind, answer)
+        answer = {"match": [0, 0, 0], "trace": {"1.m": "1"}, "text": "It is exact."}.get(
+            question.kind, answer
+        )
         verdict = grade(question.id, answer, lang, bank=bank)
         assert verdict.status == "ok"
         assert [cited.id for cited in verdict.citations] == question.claims

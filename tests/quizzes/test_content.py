@@ -22,6 +22,7 @@ from fa_toolkit.quiz.models import (
     TraceQuestion,
 )
 from fa_toolkit.quiz.text_question import TextQuestion
+from fa_toolkit.quiz.units import NONE, UNITS
 
 BANK = load_bank()
 CHAPTERS = range(7)
@@ -170,8 +171,9 @@ def right_answers(question: Question) -> Any:
 
 def _base(question: NumberQuestion) -> str:
     """The base unit keys are in: bytes for MiB, FLOP, nothing for x."""
-    unit = question.unit or ""
-    return {"B": "B", "KiB": "B", "MiB": "B", "FLOP": "FLOP", "FLOP/B": "FLOP/B"}.get(unit, "")
+    bases = ("B", "FLOP", "FLOP/B", "s", "B/s")
+    dimension = UNITS[question.unit].dimension if question.unit else NONE
+    return next((name for name in bases if UNITS[name].dimension == dimension), "")
 
 
 def wrong_answers(question: Question) -> Iterator[Any]:

@@ -18,7 +18,8 @@ _CHARACTERS = {
     **dict.fromkeys("−–‒﹣－", "-"), **dict.fromkeys("—―", " — "), **dict.fromkeys("’‘`´", "'"),
     **dict.fromkeys("“”„«»「」『』", '"'), **dict.fromkeys("×✕╳", "x"), **dict.fromkeys("·∙⋅", "*"),
     **dict.fromkeys("Σ∑σ", " sum "), **dict.fromkeys("≈≃∼", "~"), **dict.fromkeys("⇒➜➔➡⟶", "→"),
-    **dict.fromkeys("•●◦▪■", "\n"), "θ": "o", "Θ": "o", "Ω": "o", "ω": "o", "ℓ": "l", "←": "<-", "α": "alpha", "∝": " proportional to ",
+    **dict.fromkeys("•●◦▪■", "\n"), "θ": "o", "Θ": "o", "Ω": "o", "ω": "o", "ℓ": "l",
+    "←": "<-", "α": "alpha", "∝": " proportional to ",
     "\t": " ", "\r": "\n", "\u2028": "\n", "\u2029": "\n", "\x0b": "\n", "\x0c": "\n",
     "！": "!", "？": "?", "；": ";", "：": ":", "，": ",", "（": "(", "）": ")", "～": "~",
 }  # fmt: skip
@@ -38,7 +39,18 @@ class Folded(NamedTuple):
 
 
 _DIGITS = str.maketrans("零一二三四五六七八九点", "0123456789.")
-_WORD_DIGITS = dict(zip("zero one two three four five six seven eight nine".split(), "0123456789", strict=True)) | {"oh": "0"}
+_WORD_DIGITS = dict(
+    zip(
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"],
+        "0123456789",
+        strict=True,
+    )
+) | {"oh": "0"}
+
+
+def _module(match: re.Match[str]) -> str:
+    """`math.exp` as `exp`, `torch.max` as `max`."""
+    return "exp" if match[0].startswith("math") else ""
 
 
 def _spoken(match: re.Match[str]) -> str:
@@ -57,7 +69,8 @@ _PASSES: tuple[tuple[re.Pattern[str], _Replacement], ...] = tuple(
         (r"\\(?:leftarrow|gets)", "<-"),
         (r"\\(?:to|rightarrow|longrightarrow|implies)(?=[^a-z]|o\(|[a-z]\\)", "→"),
         (r"\\(?:mathrm|mathbf|mathcal|mathbb|text|operatorname|boldsymbol)\{([^{}]{1,20})\}", r"\1"),
-        (r"\\(?:mathrm|mathbf|mathcal|mathbb|mathit|text|operatorname|tilde|hat|bar|boldsymbol)", ""),
+        (r"\\(?:mathrm|mathbf|mathcal|mathbb|mathit|text|operatorname|tilde|hat|bar|"
+         r"boldsymbol)", ""),
         (r"\\d?frac\{([^{}]{1,40})\}\{([^{}]{1,40})\}", r"(\1)/(\2)"),
         (r"\\sum(?:_\{[^{}]{0,20}\}|_\w)?", " sum "),
         (r"\\(?:times)", "x"),
@@ -71,17 +84,22 @@ _PASSES: tuple[tuple[re.Pattern[str], _Replacement], ...] = tuple(
         (r"\}", ")"),
         (r"(?<![a-z])e ?(?:\^|\*\*) ?\(", "exp("),
         (r"(?<![a-z])e ?(?:\^|\*\*) ?(-?[0-9a-z_']{1,12}(?: ?- ?(?:m|max)[0-9a-z_']{0,8})?)", r"exp(\1)"),
-        (r"(?<![a-z])math\.exp|(?<![a-z])(?:torch|np|tl)\.(?=exp|max|sum|dot)", lambda m: m[0][-3:] if m[0].startswith("math") else ""),
+        (r"(?<![a-z])math\.exp|(?<![a-z])(?:torch|np|tl)\.(?=exp|max|sum|dot)", _module),
         (r"\*\*", "^"),
         (r"(?<=o)\( ?([nltsm]) ?([23]|\^ ?[23])", r"(\1^\2"),
         (r"\^\^", "^"),
         (r"(?<![a-z])hole (?=row|line|matrix|thing|vector)", "whole "),
         (r"[零一二三四五六七八九]点[零一二三四五六七八九]{1,6}", lambda m: m[0].translate(_DIGITS)),
-        (r"(?<![a-z])(zero|one) point ((?:(?:zero|oh|one|two|three|four|five|six|seven|eight|nine) ?){1,5})", _spoken),
+        (r"(?<![a-z])(zero|one) point ((?:(?:zero|oh|one|two|three|four|five|six|"
+         r"seven|eight|nine) ?){1,5})", _spoken),
         (r" {2,}", " "),
         (r"(?<![a-z])(?:sequence|seq(?:_|uence)?)[ _-]?len(?:gth)?s?(?![a-z])", "seqlen"),
         (r"(?<![a-z])queries ?, ?keys,? ?(?:and|&) ?(?:the )?values(?![a-z])", "qkv"),
-        (r"(?<![a-z])q(?:uer(?:y|ies))? ?[,/、&+和与及] ?k(?:eys?)? ?(?:,? ?and|[,/、&+和与及])? ?v(?:alues?)?(?![a-z])", "qkv"),
+        (
+            r"(?<![a-z])q(?:uer(?:y|ies))? ?[,/、&+和与及] ?k(?:eys?)? ?"
+            r"(?:,? ?and|[,/、&+和与及])? ?v(?:alues?)?(?![a-z])",
+            "qkv",
+        ),
         (r"(?<![a-z0-9])([qkspvmlo]) ?[,、/&] ?([qkspvmlo])(?![a-z0-9])", r"\1 and \2"),
     )
 )  # fmt: skip

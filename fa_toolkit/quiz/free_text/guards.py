@@ -9,29 +9,44 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from .clauses import GRADER, Clause
+from .clauses import Clause
+from .frames import GRADER
 
 _VERB = re.compile(
-    r"\b(?:is|are|was|were|be|been|being|has|have|had|do|does|did|can|can't|cannot|could|will|would|should|must|may|might|"
+    r"\b(?:is|are|was|were|be|been|being|has|have|had|do|does|did|can|can't|"
+    r"cannot|could|will|would|should|must|may|might|"
     r"the|it|its|they|them|you|we|i|he|this|that|these|which|who|there|"
-    r"to|of|in|on|at|by|for|with|from|into|onto|than|as|so|if|when|because|since|but|while|per|up|out|away|back|no|not|never|"
-    r"get|gets|got|go|goes|come|comes|keep|keeps|kept|make|makes|take|takes|use|uses|need|needs|read|reads|write|writes|load|loads|store|stores|stored|"
-    r"compute|computes|computed|split|splits|cut|cuts|fits?|save|saves|saved|hold|holds|stay|stays|stays?|becomes?|remains?|grows?|drops?|fall|falls|"
-    r"multiply|multiplied|scale|scaled|add|adds|divide|reduce[sd]?|avoid\w*|merge[sd]?|fuse[sd]?|carry|carries|done|only|just|even|all|every|each|more|less|fewer|still|"
-    r"works?|working|runs?|change[sd]?|updates?|want|wanna|moves?|hit|hits|touch|touches|spill|win|idle|costs?|dominates?|equals?|throw|drop|dropped|tiny|same|either|without|unchanged|bigger|smaller|larger|faster|written|stored|glued|fused|pinned|lives?|dumped|fetched|nothing|zero|nope|yes|spent|seen|knows?|sees?|appl(?:y|ies)|normali[sz]es?)\b|n't\b"
+    r"to|of|in|on|at|by|for|with|from|into|onto|than|as|so|if|when|because|since|"
+    r"but|while|per|up|out|away|back|no|not|never|"
+    r"get|gets|got|go|goes|come|comes|keep|keeps|kept|make|makes|take|takes|"
+    r"use|uses|need|needs|read|reads|write|writes|load|loads|store|stores|stored|"
+    r"compute|computes|computed|split|splits|cut|cuts|fits?|save|saves|saved|"
+    r"hold|holds|stay|stays|stays?|becomes?|remains?|grows?|drops?|fall|falls|"
+    r"multiply|multiplied|scale|scaled|add|adds|divide|reduce[sd]?|avoid\w*|"
+    r"merge[sd]?|fuse[sd]?|carry|carries|done|only|just|even|all|every|each|"
+    r"more|less|fewer|still|"
+    r"works?|working|runs?|change[sd]?|updates?|want|wanna|moves?|hit|hits|touch|"
+    r"touches|spill|win|idle|costs?|dominates?|equals?|throw|drop|dropped|tiny|"
+    r"same|either|without|unchanged|bigger|smaller|larger|faster|written|stored|"
+    r"glued|fused|pinned|lives?|dumped|fetched|nothing|zero|nope|yes|spent|seen|"
+    r"knows?|sees?|appl(?:y|ies)|normali[sz]es?)\b|n't\b"
     r"|[=≤≥<>]|→|->|\d ?(?:x|times|mb|kb|gb|tb|倍)|~ ?\d|\d ?r\b|\dr\dw"
-    r"|[的是把在了就会被从不没有比要用让使由而再都也还需能可到得给跟为]|[读写存算乘加减除搬扫切放装]|因此|要(?!点)|维护|更新|合并成|融合|常驻|驻留|降|变|等于|不|→"
+    r"|[的是把在了就会被从不没有比要用让使由而再都也还需能可到得给跟为]|[读写存算乘加减除搬扫切放装]|"
+    r"因此|要(?!点)|维护|更新|合并成|融合|常驻|驻留|降|变|等于|不|→"
 )  # fmt: skip
 _SEPARATOR = re.compile(r"[,;|、·\n。:+&]|/(?!s\b)|\.(?=\s|$)|→|->|>|\band\b|和|与|以及")
 
 
+_EDGES = " \t-*()[]\"'"  # what stands around a part of a list
+
+
 def is_list(text: str, least: int = 4, share: float = 0.75) -> bool:
     """Whether a text is a bare list of terms: hardly one of its parts says something."""
-    parts = [part.strip(" \t-*()[]\"')") for part in _SEPARATOR.split(text)]
+    parts = [part.strip(_EDGES) for part in _SEPARATOR.split(text)]
     parts = [part for part in parts if len(part) > 1 or part.isalpha()]
     if len(parts) >= least and sum(map(_bare, parts)) >= share * len(parts):
         return True
-    stops = [part.strip(" \t-*()[]\"'") for part in _STOPS.split(text)]
+    stops = [part.strip(_EDGES) for part in _STOPS.split(text)]
     stops = [part for part in stops if part]
     if len(stops) >= 5 and sum(map(_term, stops)) >= 0.8 * len(stops):
         return True
@@ -60,19 +75,30 @@ _STOPS = re.compile(r"[,;|、·\n。]|/(?!s\b)|\.(?=\s|$)")
 _FUNCTION = re.compile(r"[的是把在了就会被从让用使给靠拿]|因为|所以|只要|需要|不再|变成|降到")
 #: Words that make a part a sentence; participles and nouns that look like verbs are left out.
 _FINITE = re.compile(
-    r"\b(?:is|are|was|were|be|been|isn't|aren't|has|have|had|do|does|did|don't|doesn't|didn't|can|can't|cannot|could|will|won't|would|should|must|may|might|"
+    r"\b(?:is|are|was|were|be|been|isn't|aren't|has|have|had|do|does|did|don't|"
+    r"doesn't|didn't|can|can't|cannot|could|will|won't|would|should|must|may|"
+    r"might|"
     r"it|its|it's|they|them|you|we|i|he|this|that|these|those|which|who|there|"
-    r"gets?|goes|comes?|keeps?|kept|makes?|takes?|needs?|stays?|becomes?|remains?|grows?|falls?|holds?|carr(?:y|ies)|avoids?|reduces?|adds?|divides?|saves?|lives?|sits?|"
-    r"computes|reads|writes|loads|stores|splits|cuts|fits|drops|moves|runs|works|uses|changes|updates|multiplies|scales|touch(?:es)?|wins?|hits|"
-    r"saved|pinned|not|so|because|since|when|if|while|than|as|then|instead|only|just|never|always|u|gonna|wanna|thats|its)\b"
-    r"|(?:^|[,:;] ?)(?:tile|keep|cut|split|load|read|write|store|fuse|save|drop|throw|multiply|divide|add|take|use|rescale|recompute|compute|merge|update|subtract|trade)\b|\d ?(?:mb|gb|kb|tb)"
+    r"gets?|goes|comes?|keeps?|kept|makes?|takes?|needs?|stays?|becomes?|remains?|"
+    r"grows?|falls?|holds?|carr(?:y|ies)|avoids?|reduces?|adds?|divides?|saves?|"
+    r"lives?|sits?|"
+    r"computes|reads|writes|loads|stores|splits|cuts|fits|drops|moves|runs|works|"
+    r"uses|changes|updates|multiplies|scales|touch(?:es)?|wins?|hits|"
+    r"saved|pinned|not|so|because|since|when|if|while|than|as|then|instead|only|"
+    r"just|never|always|u|gonna|wanna|thats|its)\b"
+    r"|(?:^|[,:;] ?)(?:tile|keep|cut|split|load|read|write|store|fuse|save|drop|"
+    r"throw|multiply|divide|add|take|use|rescale|recompute|compute|merge|update|"
+    r"subtract|trade)\b|\d ?(?:mb|gb|kb|tb)"
 )
 
 
-_LEAD = re.compile(r"(?:关键词|要点|key ?words?|key (?:ideas|terms|points)|terms|topics|flash ?attention|fa):")
+_LEAD = re.compile(
+    r"(?:关键词|要点|key ?words?|key (?:ideas|terms|points)|terms|topics|flash ?attention|fa):"
+)
 _ACTS = re.compile(
     _FINITE.pattern.partition("|(?:^|[,:;]")[0]
-    + r"|\b(?:throws|swaps|drops|leaves|replaces|skips|approximates|regenerates|rebuilds|recomputes|discards|cuts|applies|gives)\b"
+    + r"|\b(?:throws|swaps|drops|leaves|replaces|skips|approximates|regenerates|"
+    r"rebuilds|recomputes|discards|cuts|applies|gives)\b"
 )
 _DOES = re.compile(r"[读写乘加减除算切取存搬留装]|(?<![\^(_a-z])\d|并一|进一|出一|不再|只能")
 
@@ -88,11 +114,16 @@ def _term(part: str) -> bool:
 
 
 _GLUE = re.compile(
-    r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|can|could|will|would|should|must|the|a|an|it|its|they|them|you|we|i|"
-    r"this|that|these|which|who|to|of|in|on|at|by|for|with|from|into|than|as|so|if|when|because|since|but|while|no|not|never)(?![a-z-])|n't\b"
+    r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|can|could|will|would|"
+    r"should|must|the|a|an|it|its|they|them|you|we|i|"
+    r"this|that|these|which|who|to|of|in|on|at|by|for|with|from|into|than|as|"
+    r"so|if|when|because|since|but|while|no|not|never)(?![a-z-])|n't\b"
 )
 _FORMULA = re.compile(r"[a-z]{1,2} ?= ?[a-z^*@ ]{1,8}$")
-_COMPOUNDS = re.compile(r"重计算|计算量|计算|读写|存储|显存|缓存|访存|注意力|乘法|加法|减法|除法|不变|放大|内存|归一化|一致|装载|三读三写|一读一写")
+_COMPOUNDS = re.compile(
+    r"重计算|计算量|计算|读写|存储|显存|缓存|访存|注意力|乘法|加法|减法|除法|"
+    r"不变|放大|内存|归一化|一致|装载|三读三写|一读一写"
+)
 
 
 def _bare(part: str) -> bool:
@@ -119,17 +150,28 @@ def _stem(word: str) -> str:
 
 
 _SMALL = frozenset(
-    "the a an and or of to in is are it its for on by be do does this that with as at from how what "
-    "when why which where so can you me about my i we would will let us your answer question first "
-    "then now next also etc has have not explain describe".split()
+    """
+    the a an and or of to in is are it its for on by be do does this that with as at from
+    how what when why which where so can you me about my i we would will let us your answer
+    question first then now next also etc has have not explain describe
+    """.split()  # noqa: SIM905  (a list of words reads better as words)
 )
 _TITLE = re.compile(
-    r"\byou(?:'re| are) asking (?:me )?(?:about|for|how|why|what)|\bthe question (?:is|asks|was|reads|concerns|at hand)\b|\bi (?:was|am|have been) asked\b|本题|题目(?:是|:|问)|(?:问题|题目|这题)(?:问|要求)的?是|您问的|你问的"
+    r"\byou(?:'re| are) asking (?:me )?(?:about|for|how|why|what)|\bthe question (?:is|"
+    r"asks|was|reads|concerns|at hand)\b|\bi (?:was|am|have been) asked\b|本题|"
+    r"题目(?:是|:|问)|(?:问题|题目|这题)(?:问|要求)的?是|您问的|你问的"
 )
 _ASKS = re.compile(
-    r"\b(?:you (?:are|'re) asking|the question (?:is|asks|was|reads|concerns)|(?:i|we) (?:am|'m|was|have been|are) (?:asked|being asked)|asked (?:to|about|for)|in other words|"
-    r"(?:i|we) (?:will|shall|'ll|am going to|want to|would like to|should|have to|need to) (?:now )?(?:explain|describe|discuss|answer|talk|address|look|derive|compare|show|say)|your question|to answer (?:this|the) question|the task is)\b"
-    r"|题目|这个问题|这道题|问的是|问题是|您问|你问|请(?:说明|描述|比较|推导|写出|问)|我将|我要回答|本题|围绕|需要(?:说明|推导|描述|回答)|要求(?:说明|推导|描述|写出)|即推导|换句话说"
+    r"\b(?:you (?:are|'re) asking|the question (?:is|asks|was|reads|concerns)|"
+    r"(?:i|we) (?:am|'m|was|have been|are) (?:asked|being asked)|asked (?:to|"
+    r"about|for)|in other words|"
+    r"(?:i|we) (?:will|shall|'ll|am going to|want to|would like to|should|have to|"
+    r"need to) (?:now )?(?:explain|describe|discuss|answer|talk|address|look|"
+    r"derive|compare|show|say)|your question|to answer (?:this|the) question|"
+    r"the task is)\b"
+    r"|题目|这个问题|这道题|问的是|问题是|您问|你问|请(?:说明|描述|比较|推导|"
+    r"写出|问)|我将|我要回答|本题|围绕|需要(?:说明|推导|描述|回答)|要求(?:说明|"
+    r"推导|描述|写出)|即推导|换句话说"
 )
 
 
@@ -145,13 +187,18 @@ def is_echo(sentence: str, prompts: Sequence[frozenset[str]]) -> bool:
 
 
 _VALUE = re.compile(
-    r"\b(?:is|are|was) (?:very |really |so |extremely |quite )?(?:important|essential|crucial|key|relevant|vital|central|critical|significant|great|useful|related to|connected to|involved)\b"
-    r"|\b(?:thanks to|due to|related to|because of|relates to|involves?|matters?|plays? a role|features?|leverages?|utili[sz]es?|employs|includes?|concerns?)\b"
+    r"\b(?:is|are|was) (?:very |really |so |extremely |quite )?(?:important|"
+    r"essential|crucial|key|relevant|vital|central|critical|significant|great|"
+    r"useful|related to|connected to|involved)\b"
+    r"|\b(?:thanks to|due to|related to|because of|relates to|involves?|matters?|"
+    r"plays? a role|features?|leverages?|utili[sz]es?|employs|includes?|concerns?)\b"
     r"|很重要|非常重要|至关重要|是关键|很关键|有关|相关|涉及|起作用|发挥.{0,4}作用|体现"
 )
 
 
-def guard(parts: list[Clause], sentences: dict[int, str], prompts: Sequence[frozenset[str]]) -> bool:
+def guard(
+    parts: list[Clause], sentences: dict[int, str], prompts: Sequence[frozenset[str]]
+) -> bool:
     """Drop every clause that earns nothing. True if most of the answer was such."""
     before = sum(part.frame != "dropped" for part in parts) or 1
     asked = {part.sentence for part in parts if part.frame == "dropped"}
@@ -186,9 +233,12 @@ def _drop_repeated_openings(parts: list[Clause]) -> None:
 
 
 _FILLER = re.compile(
-    r"\s*(?:and |then |also )*((?:it|there|this|flash ?attention|fa|they|we|you) (?:is|are|uses?|has|have|involves?|needs?|applies|employs?|does|includes?|exploits?|mentions?|say|says|know|get)"
+    r"\s*(?:and |then |also )*((?:it|there|this|flash ?attention|fa|they|we|"
+    r"you) (?:is|are|uses?|has|have|involves?|needs?|applies|employs?|does|includes?|"
+    r"exploits?|mentions?|say|says|know|get)"
     r"|(?:uses?|using|with|has|have|via|through|thanks to|by) (?=[a-z]))"
-    r"|\s*((?:它|并|还|也|又)?(?:用到|用了|使用|采用|利用|通过|包括|涉及|有|具有|需要|提到|实现|依靠|借助|运用))"
+    r"|\s*((?:它|并|还|也|又)?(?:用到|用了|使用|采用|利用|通过|包括|涉及|有|"
+    r"具有|需要|提到|实现|依靠|借助|运用))"
 )
 
 

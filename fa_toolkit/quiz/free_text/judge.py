@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .clauses import Clause, clauses, frame
+from .clauses import Clause, clauses
 from .fold import Folded, fold
+from .frames import frame
 from .guards import grams, guard
 from .patterns import Pattern, Reading
 from .rubric import Patterns
@@ -31,7 +32,9 @@ class Judgement(NamedTuple):
     truncated: bool
 
 
-def judge(answer: str, rules: Patterns, prompts: Sequence[str], weights: Mapping[str, int]) -> Judgement:
+def judge(
+    answer: str, rules: Patterns, prompts: Sequence[str], weights: Mapping[str, int]
+) -> Judgement:
     """The judgement of an answer; only its first MAX_CHARS characters are read."""
     truncated = len(answer) > MAX_CHARS
     folded = fold(answer[:MAX_CHARS])
@@ -59,11 +62,15 @@ def judge(answer: str, rules: Patterns, prompts: Sequence[str], weights: Mapping
 def _sentences(parts: list[Clause]) -> dict[int, str]:
     texts: dict[int, str] = {}
     for part in parts:
-        texts[part.sentence] = (texts[part.sentence] + "," if part.sentence in texts else "") + part.text
+        texts[part.sentence] = (
+            texts[part.sentence] + "," if part.sentence in texts else ""
+        ) + part.text
     return texts
 
 
-def _spans(points: Mapping[str, object], reading: Reading, folded: Folded, which: str) -> dict[str, Span]:
+def _spans(
+    points: Mapping[str, object], reading: Reading, folded: Folded, which: str
+) -> dict[str, Span]:
     found = {}
     for name, point in points.items():
         patterns: tuple[Pattern, ...] = getattr(point, which)
@@ -76,10 +83,11 @@ def _spans(points: Mapping[str, object], reading: Reading, folded: Folded, which
 
 
 _HEDGES = (
-    "in one sense", "in another sense", "both ways", "depending on", "depends on how you", "you could say",
-    "in a way", "at the same time", "as well as not", "may or may not", "might or might not", "and also not",
-    "so to speak both", "either way", "看你怎么", "看怎么理解", "看情况", "也可以说", "某种意义上", "可能变", "两种说法都",
-    "同时也", "既是", "又没有变", "也没有变", "也算", "都可以", "不好说",
+    "in one sense", "in another sense", "both ways", "depending on", "depends on how you",
+    "you could say", "in a way", "at the same time", "as well as not", "may or may not",
+    "might or might not", "and also not", "so to speak both", "either way", "看你怎么",
+    "看怎么理解", "看情况", "也可以说", "某种意义上", "可能变", "两种说法都", "同时也", "既是",
+    "又没有变", "也没有变", "也算", "都可以", "不好说",
 )  # fmt: skip
 
 
@@ -96,7 +104,9 @@ def _unsure(reading: Reading, said: Mapping[str, Span], score: int) -> bool:
         for at in by_clause
         if reading.usable(at, False)
     }
-    concepts = sum(1 for by_clause in reading.table.values() if any(at in spoken for at in by_clause))
+    concepts = sum(
+        1 for by_clause in reading.table.values() if any(at in spoken for at in by_clause)
+    )
     if score >= 60 or concepts < 3:
         return False
-    return len(said) <= 1 and concepts >= 5 or concepts >= 4 * len(said) + 4
+    return (len(said) <= 1 and concepts >= 5) or concepts >= 4 * len(said) + 4

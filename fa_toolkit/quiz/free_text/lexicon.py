@@ -90,7 +90,8 @@ def _branches(expression: str) -> list[str]:
 
 def _pieces(expression: str) -> list[str]:
     """Runs of plain characters and groups that are not optional, on the outermost level."""
-    pieces, run, group, depth, classes, counting = [], "", "", 0, False, False
+    pieces: list[str] = []
+    run, group, depth, classes, counting = "", "", 0, False, False
     for token in [*_TOKEN.findall(expression), ""]:
         if counting:
             counting = token != "}"
@@ -112,7 +113,7 @@ def _pieces(expression: str) -> list[str]:
     return [p for p in pieces if p and not p.startswith(("(?!", "(?<", "(?=", "["))]
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _regex(expression: str) -> re.Pattern[str]:
     """Compiled when a text holds its literal for the first time: most never are."""
     return re.compile(expression)

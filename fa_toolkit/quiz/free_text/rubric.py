@@ -243,7 +243,9 @@ def _near(name: str, words: Lexicon) -> list[str]:
 def _fault(source: _Lines, field_: tuple[str | int, ...], got: str, hints: list[str]) -> None:
     raise BankError(
         source.place(field_),
-        expected=Text("a pattern of known concepts, or a known id", "由已知概念写成的规则，或已知的 id"),
+        expected=Text(
+            "a pattern of known concepts, or a known id", "由已知概念写成的规则，或已知的 id"
+        ),
         got=repr(got),
         hint=", ".join(hints),
     )

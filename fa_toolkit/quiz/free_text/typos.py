@@ -8,39 +8,44 @@ from __future__ import annotations
 import functools
 from itertools import combinations
 
-WORDS = frozenset("""
-accumulate accumulated accumulator accuracy accurate activation addition algebra algorithm
-algorithms alleviate always answer anywhere approximate approximated approximation approximately
-arithmetic arrive arrives attention average averaged averages backward bandwidth before because
-bigger biggest block blocks blockwise bottleneck bounded buffer cache cached calculate calculated
-calculates calculation calculations capacity change changed changes checkpoint checkpointing
-chunk chunks combine combined communication complete completely complexity compress compressed
-computation computations compute computed computes computing constant context counting correct corrected
-correction correctly cubic decode decoding denominator denominators depend depends difference
-different dimension dimensions divide divided divides double doubles element
-elements entire equal equals equivalent every everything exact exactly expensive exponent exponential
-exponentials exponents factor faster fastest fewer final finite first float floating footprint
-forward fragment fused fusion global gradient gradients growing hardware hidden however identical
-identity inside instead intermediate intermediates iteration keeping kernel kernels larger largest
-latency length lengths limited linear linearly little loaded loading local location longer lower
-materialise materialised materialize materialized matrices matrix maxima maximum meaning memory
-merge merged merges mistake multiplication multiplications multiplied multiplies multiply negative
-normal normalise normalised normalization normalize normalized normalizer number numbers numerator
-numerators numerical numerically numerous operation operations operator order ordinary original
-output outputs outside overall overflow overflows parallel parallelism partial perform performed
-piece pieces position precise precision previous probabilities probability process processed
-processing product products proportional quadratic quadratically quadruple quadruples quality
-quantised quantization quantized queries query reads recalculate recalculated recomputation
-recompute recomputed recomputes recomputing reduce reduced reduces reduction register registers
-remain remains rescale rescaled rescales rescaling result results rounding running scaled score
-scores second separate separately sequence sequences several shared should shrink shrinks simply
-single slower small smaller softmax something sparse split splits square squared stability standard statistics
-store stored stores storing stream streaming subtract subtracted subtracting subtraction summed
-system table temporary tensor therefore throughput tiling together token tokens total traffic
-training transfer transferred transfers transport traverse twice update updated updates value values
-vector weight weights whole window without write writes writing written
-cannot
-""".split())
+WORDS = frozenset(
+    """
+    accumulate accumulated accumulator accuracy accurate activation addition algebra
+    algorithm algorithms alleviate always answer anywhere approximate approximated
+    approximation approximately arithmetic arrive arrives attention average averaged
+    averages backward bandwidth before because bigger biggest block blocks blockwise
+    bottleneck bounded buffer cache cached calculate calculated calculates calculation
+    calculations capacity change changed changes checkpoint checkpointing chunk chunks
+    combine combined communication complete completely complexity compress compressed
+    computation computations compute computed computes computing constant context counting
+    correct corrected correction correctly cubic decode decoding denominator denominators
+    depend depends difference different dimension dimensions divide divided divides double
+    doubles element elements entire equal equals equivalent every everything exact exactly
+    expensive exponent exponential exponentials exponents factor faster fastest fewer final
+    finite first float floating footprint forward fragment fused fusion global gradient
+    gradients growing hardware hidden however identical identity inside instead intermediate
+    intermediates iteration keeping kernel kernels larger largest latency length lengths
+    limited linear linearly little loaded loading local location longer lower materialise
+    materialised materialize materialized matrices matrix maxima maximum meaning memory
+    merge merged merges mistake multiplication multiplications multiplied multiplies
+    multiply negative normal normalise normalised normalization normalize normalized
+    normalizer number numbers numerator numerators numerical numerically numerous operation
+    operations operator order ordinary original output outputs outside overall overflow
+    overflows parallel parallelism partial perform performed piece pieces position precise
+    precision previous probabilities probability process processed processing product
+    products proportional quadratic quadratically quadruple quadruples quality quantised
+    quantization quantized queries query reads recalculate recalculated recomputation
+    recompute recomputed recomputes recomputing reduce reduced reduces reduction register
+    registers remain remains rescale rescaled rescales rescaling result results rounding
+    running scaled score scores second separate separately sequence sequences several shared
+    should shrink shrinks simply single slower small smaller softmax something sparse split
+    splits square squared stability standard statistics store stored stores storing stream
+    streaming subtract subtracted subtracting subtraction summed system table temporary
+    tensor therefore throughput tiling together token tokens total traffic training transfer
+    transferred transfers transport traverse twice update updated updates value values
+    vector weight weights whole window without write writes writing written cannot
+    """.split()  # noqa: SIM905  (a list of words reads better as words)
+)
 
 _SPECIAL = {
     "dosent": "doesn't", "dosnt": "doesn't", "doesnt": "doesn't", "dont": "don't", "isnt": "isn't",
