@@ -1,4 +1,7 @@
-"""Take progress to another machine: export to a JSON file, and import from one."""
+"""Take progress to another machine: export to a JSON file, and import from one.
+
+Reads the exports of every earlier version. Importing twice changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +11,34 @@ from typing import Any
 
 from ..errors import StoreError
 from ..language import Text
-from .store import KINDS, Attempt, Store
+from .rows import KINDS, Attempt, Interview, Said
+from .store import Store
 
-FORMAT, VERSION = "fa_toolkit progress", 1
+FORMAT, VERSION = "fa_toolkit progress", 2
 
 
 def export_to(store: Store, path: Path) -> int:
-    """Write every attempt to a JSON file; how many there were.
+    """Write everything to a JSON file; how many answers there were.
 
     Raises:
         StoreError: if the file exists already or cannot be written.
     """
     attempts = store.attempts()
-    data = {"format": FORMAT, "version": VERSION, "attempts": [a._asdict() for a in attempts]}
+    data = {
+        "format": FORMAT,
+        "version": VERSION,
+        "attempts": [row._asdict() for row in attempts],
+        "said_it": [row._asdict() for row in store.said()],
+        "interviews": [row._asdict() for row in store.interviews()],
+    }
+    written = False
     try:
         with path.open("x", encoding="utf-8") as file:
-            json.dump(data, file, ensure_ascii=False, indent=1)
+            written = True  # the file is ours: half of it would be worse than none
+            json.dump(data, file, indent=1)
     except OSError as error:
+        if written:
+            path.unlink(missing_ok=True)
         raise StoreError(
             str(path),
             expected=Text("a new file that can be written", "可写的新文件"),
@@ -34,17 +48,19 @@ def export_to(store: Store, path: Path) -> int:
 
 
 def import_from(store: Store, path: Path) -> int:
-    """Add the attempts of an export that are not here yet; how many were new.
+    """Add what an export holds and is not here yet; how many answers were new.
 
     Raises:
         StoreError: if it is no export of this package; nothing is added then.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        if data["format"] != FORMAT or data["version"] != VERSION:
+        if data["format"] != FORMAT or data["version"] not in range(1, VERSION + 1):
             raise ValueError(f"{data['format']} {data['version']}")
-        attempts = [_read(entry) for entry in data["attempts"]]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        attempts = [_attempt(entry) for entry in data["attempts"]]
+        said = [_texts(Said(**entry)) for entry in data.get("said_it", [])]
+        interviews = [_interview(entry) for entry in data.get("interviews", [])]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StoreError(
             str(path),
             expected=Text(
@@ -52,12 +68,33 @@ def import_from(store: Store, path: Path) -> int:
             ),
             got=str(error),
         ) from error
-    return store.merge(attempts)
+    if data["version"] == 1 and attempts:  # it said nothing of where answers came from
+        origin = f"export of {attempts[0].uuid}"
+        attempts = [a._replace(origin=origin, seq=n) for n, a in enumerate(attempts, 1)]
+    return store.merge(attempts, said, interviews)
 
 
-def _read(entry: dict[str, Any]) -> Attempt:
+def _attempt(entry: dict[str, Any]) -> Attempt:
     attempt = Attempt(**entry)
     texts = (attempt.uuid, attempt.item, attempt.lang, attempt.outcome, attempt.version, attempt.at)
-    if not all(isinstance(text, str) and text for text in texts) or attempt.kind not in KINDS:
+    known = all(isinstance(text, str) and text for text in texts) and attempt.kind in KINDS
+    if not known or not isinstance(attempt.detail, dict) or not isinstance(attempt.origin, str):
         raise ValueError(f"attempt {attempt.uuid!r}")
-    return attempt._replace(chapter=int(attempt.chapter), score=float(attempt.score))
+    if not 0 <= float(attempt.score) <= 100:
+        raise ValueError(f"score {attempt.score!r}")
+    return attempt._replace(
+        chapter=int(attempt.chapter), score=float(attempt.score), seq=int(attempt.seq)
+    )
+
+
+def _texts(said: Said) -> Said:
+    if not all(isinstance(text, str) for text in said) or not said.uuid:
+        raise ValueError(f"said_it {said.uuid!r}")
+    return said
+
+
+def _interview(entry: dict[str, Any]) -> Interview:
+    found = Interview(**entry)
+    if not isinstance(found.uuid, str) or not found.uuid or not isinstance(found.report, dict):
+        raise ValueError(f"interview {found.uuid!r}")
+    return found._replace(finished=bool(found.finished))

@@ -26,6 +26,32 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         )""",
         "CREATE INDEX attempts_of_item ON attempts (item, id)",
     ),
+    (
+        # what a verdict said besides its score: fatal misconceptions, points missed, seconds
+        "ALTER TABLE attempts ADD COLUMN detail TEXT NOT NULL DEFAULT '{}'",
+        # where an answer was first recorded and as which one there: its order, whatever clocks say
+        "ALTER TABLE attempts ADD COLUMN origin TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE attempts ADD COLUMN seq INTEGER NOT NULL DEFAULT 0",
+        "UPDATE attempts SET seq = id, origin = coalesce((SELECT id FROM learner), '')",
+        """CREATE TABLE said_it (                     -- "I did say this": never counts as mastery
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            uuid TEXT NOT NULL UNIQUE,
+            item TEXT NOT NULL,
+            point TEXT NOT NULL,
+            lang TEXT NOT NULL,
+            answer TEXT NOT NULL,
+            version TEXT NOT NULL,
+            at TEXT NOT NULL
+        )""",
+        """CREATE TABLE interviews (                  -- written anew after every answer
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            uuid TEXT NOT NULL UNIQUE,
+            finished INTEGER NOT NULL,
+            report TEXT NOT NULL,                  -- JSON
+            version TEXT NOT NULL,
+            at TEXT NOT NULL
+        )""",
+    ),
 )
 CURRENT = len(MIGRATIONS)
 

@@ -7,29 +7,24 @@ and says so once; a damaged file is moved aside, never overwritten.
 from __future__ import annotations
 
 import functools
-import json
 import logging
 import sqlite3
 import threading
-import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from .. import __version__
-from ..errors import ArgumentError, StoreError
+from ..errors import StoreError
 from ..language import Text, say
-from . import files, schema
-from .summary import ChapterSummary, Summary
+from . import files, rows, schema, times
+from .rows import Attempt, Interview, Said
+from .summary import Summary, summarise
 
 logger = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
-
-KINDS = ("quiz", "exercise")
-_COLUMNS = "uuid, item, kind, chapter, lang, answer, score, outcome, version, at"
-_LATEST = f"""SELECT {_COLUMNS} FROM attempts
-    WHERE id IN (SELECT max(id) FROM attempts GROUP BY item)"""
 
 _ASIDE = Text(
     "The progress file was damaged. It was moved to {aside}, untouched, and a new one begun.",
@@ -47,21 +42,6 @@ _UNUSABLE = Text(
     "进度没法存到 {path}（{reason}）。课程可以照常进行，但 Jupyter 内核停止后这次的作答就没有了。"
     "可以用 FA_DATA_DIR 指定别的文件夹。",
 )
-
-
-class Attempt(NamedTuple):
-    """One answer as it is kept."""
-
-    uuid: str
-    item: str
-    kind: str
-    chapter: int
-    lang: str
-    answer: Any
-    score: float
-    outcome: str
-    version: str
-    at: str
 
 
 class Store:
@@ -92,27 +72,57 @@ class Store:
 
         Args:
             attempt: item, kind ("quiz" or "exercise"), chapter, answer, score, outcome, and, if
-                they are known, lang and version.
+                they are known, lang, version and detail (what else the verdict said).
 
         Raises:
             ArgumentError: if one of them is missing or not what it must be.
             StoreError: once, when saving has become impossible; the answer is kept in memory.
         """
-        row = _row(attempt)
+        made = rows.new_attempt(attempt)
+        values = rows.packed(made._replace(origin=self.learner))
 
         def insert(connection: sqlite3.Connection) -> None:
-            marks = ", ".join("?" * len(row))
-            connection.execute(f"INSERT INTO attempts ({_COLUMNS}) VALUES ({marks})", row)
+            with _transaction(connection):
+                added = connection.execute(_insert("attempts", rows.ATTEMPT), values).lastrowid
+                connection.execute("UPDATE attempts SET seq = ? WHERE id = ?", (added, added))
 
+        self._write(insert)
+        return made.uuid
+
+    def note_said(self, said: Mapping[str, Any]) -> str:
+        """Keep "I did say this": item, point, answer, lang. It changes no score and no schedule."""
+        made = rows.new_said(said)
+        self._write(lambda c: c.execute(_insert("said_it", rows.SAID), made))
+        return made.uuid
+
+    def said(self) -> list[Said]:
+        """Every point that was held to have been made though undetected, oldest first."""
+        query = f"SELECT {rows.SAID} FROM said_it ORDER BY id"
+        return [Said(*row) for row in self._do(lambda c: c.execute(query).fetchall())]
+
+    def keep_interview(self, name: str, report: Mapping[str, Any], *, finished: bool) -> None:
+        """Keep the report of an interview; a later one of the same name takes its place."""
+        made = Interview(name, finished, report, __version__, schema.now())
+        query = (
+            f"{_insert('interviews', rows.INTERVIEW)} ON CONFLICT (uuid) DO UPDATE SET "
+            "finished = excluded.finished, report = excluded.report, at = excluded.at"
+        )
+        self._write(lambda c: c.execute(query, rows.packed(made)))
+
+    def interviews(self) -> list[Interview]:
+        """The reports of all interviews, oldest first."""
+        query = f"SELECT {rows.INTERVIEW} FROM interviews ORDER BY id"
+        return [rows.interview(row) for row in self._do(lambda c: c.execute(query).fetchall())]
+
+    def _write(self, work: Callable[[sqlite3.Connection], object]) -> None:
         was_saving = self.saving
-        self._do(insert)
+        self._do(work)
         if was_saving and not self.saving:
             raise StoreError(
                 str(self.path),
                 expected=Text("a file that can be written", "可写的文件"),
                 got=self.problem,
             )
-        return str(row[0])
 
     def latest(self, chapter: int | None = None, kind: str | None = None) -> dict[str, Any]:
         """The latest answer to each item, of one chapter or kind or of all."""
@@ -120,47 +130,69 @@ class Store:
 
     def latest_attempts(self, chapter: int | None = None, kind: str | None = None) -> list[Attempt]:
         """The latest attempt at each item, oldest first."""
-        found = self._do(lambda c: c.execute(f"{_LATEST} ORDER BY id").fetchall())
-        attempts = [_attempt(row) for row in found]
+        latest: dict[str, Attempt] = {}
+        for attempt in self.ordered():
+            latest.pop(attempt.item, None)
+            latest[attempt.item] = attempt
         return [
             attempt
-            for attempt in attempts
+            for attempt in latest.values()
             if chapter in (None, attempt.chapter) and kind in (None, attempt.kind)
         ]
 
+    def ordered(self) -> list[Attempt]:
+        """Every attempt in the order it was made, those of other machines in their place."""
+        return [one.attempt for one in times.settle(self.attempts(), datetime.now(UTC))]
+
     def attempts(self, item: str | None = None) -> list[Attempt]:
-        """Every attempt at one item, or at all, oldest first."""
-        query = f"SELECT {_COLUMNS} FROM attempts WHERE ? IS NULL OR item = ? ORDER BY id"
-        return [
-            _attempt(row) for row in self._do(lambda c: c.execute(query, (item, item)).fetchall())
-        ]
+        """Every attempt at one item, or at all, as they came into the file."""
+        query = f"SELECT {rows.ATTEMPT} FROM attempts WHERE ? IS NULL OR item = ? ORDER BY id"
+        found = self._do(lambda c: c.execute(query, (item, item)).fetchall())
+        return [rows.attempt(row) for row in found]
 
     def summary(self) -> Summary:
         """What was answered, chapter by chapter."""
-        chapters: dict[int, list[Attempt]] = {}
-        for attempt in self.latest_attempts():
-            chapters.setdefault(attempt.chapter, []).append(attempt)
-        return Summary(tuple(_chapter(number, chapters[number]) for number in sorted(chapters)))
+        return summarise(self.latest_attempts())
 
     def reset(self, *, chapter: int | None = None, item: str | None = None) -> int:
-        """Forget the answers of one chapter or item, or all; how many there were.
+        """Forget the answers of one chapter or item, or everything; how many answers there were.
 
         Whoever calls this asks the learner first.
         """
         wanted = "(? IS NULL OR chapter = ?) AND (? IS NULL OR item = ?)"
         values = (chapter, chapter, item, item)
-        query = f"DELETE FROM attempts WHERE {wanted}"
-        return int(self._do(lambda c: c.execute(query, values).rowcount))
 
-    def merge(self, attempts: list[Attempt]) -> int:
-        """Add attempts that are not here yet, told apart by uuid, all or none; how many were new."""
-        rows = [(*a[:5], json.dumps(a.answer), *a[6:]) for a in attempts]
+        def delete(connection: sqlite3.Connection) -> int:
+            with _transaction(connection):
+                if chapter is None and item is None:
+                    connection.execute("DELETE FROM said_it")
+                    connection.execute("DELETE FROM interviews")
+                query = f"DELETE FROM attempts WHERE {wanted}"
+                return int(connection.execute(query, values).rowcount)
+
+        return self._do(delete)
+
+    def merge(
+        self,
+        attempts: Sequence[Attempt],
+        said: Sequence[Said] = (),
+        interviews: Sequence[Interview] = (),
+    ) -> int:
+        """Add what is not here yet, told apart by uuid, all or none; how many answers were new."""
 
         def insert(connection: sqlite3.Connection) -> int:
-            marks = ", ".join("?" * len(Attempt._fields))
-            query = f"INSERT OR IGNORE INTO attempts ({_COLUMNS}) VALUES ({marks})"
+            new = 0
             with _transaction(connection):
-                return sum(connection.execute(query, row).rowcount for row in rows)
+                for row in attempts:
+                    query = _insert("attempts", rows.ATTEMPT, "OR IGNORE")
+                    new += connection.execute(query, rows.packed(row)).rowcount
+                for name, columns, others in (
+                    ("said_it", rows.SAID, said),
+                    ("interviews", rows.INTERVIEW, interviews),
+                ):
+                    query = _insert(name, columns, "OR IGNORE")
+                    connection.executemany(query, [rows.packed(row) for row in others])
+            return new
 
         return self._do(insert)
 
@@ -195,12 +227,11 @@ class Store:
             try:
                 address = f"{self.path.resolve().as_uri()}?{mode}"  # type: ignore[union-attr]
                 with closing(sqlite3.connect(address, uri=True, timeout=1)) as old:
-                    rows = old.execute(f"SELECT {_COLUMNS} FROM attempts ORDER BY id").fetchall()
+                    for table in ("attempts", "said_it", "interviews"):
+                        _copy(table, old, memory)
                     learner = old.execute("SELECT id FROM learner").fetchone()
             except sqlite3.Error:
                 continue
-            marks = ", ".join("?" * len(Attempt._fields))
-            memory.executemany(f"INSERT INTO attempts ({_COLUMNS}) VALUES ({marks})", rows)
             if learner:
                 memory.execute("UPDATE learner SET id = ?", learner)
             return
@@ -237,50 +268,19 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("COMMIT")
 
 
-def _row(attempt: Mapping[str, Any]) -> tuple[Any, ...]:
-    for name in ("item", "kind", "chapter", "answer", "score", "outcome"):
-        if name not in attempt:
-            raise ArgumentError(
-                f"attempt[{name!r}]",
-                expected=Text("a value", "一个值"),
-                got=Text("nothing", "没有"),
-            )
-    kind, score = attempt["kind"], float(attempt["score"])
-    if kind not in KINDS:
-        raise ArgumentError("attempt['kind']", expected=" | ".join(KINDS), got=repr(kind))
-    if not 0 <= score <= 100:
-        raise ArgumentError("attempt['score']", expected="0..100", got=repr(score))
-    return (
-        uuid.uuid4().hex,
-        str(attempt["item"]),
-        kind,
-        int(attempt["chapter"]),
-        str(attempt.get("lang", "en")),
-        json.dumps(attempt["answer"], default=str),
-        score,
-        str(attempt["outcome"]),
-        str(attempt.get("version", __version__)),
-        schema.now(),
-    )
+def _insert(table: str, columns: str, how: str = "") -> str:
+    marks = ", ".join("?" * len(columns.split(", ")))
+    return f"INSERT {how} INTO {table} ({columns}) VALUES ({marks})"
 
 
-def _attempt(row: tuple[Any, ...]) -> Attempt:
-    attempt = Attempt(*row)
-    return attempt._replace(answer=json.loads(attempt.answer))
-
-
-def _chapter(number: int, latest: list[Attempt]) -> ChapterSummary:
-    scores = [attempt.score for attempt in latest if attempt.kind == "quiz"]
-    tried = [attempt.outcome for attempt in latest if attempt.kind == "exercise"]
-    return ChapterSummary(
-        chapter=number,
-        questions=len(scores),
-        right=sum(score == 100 for score in scores),
-        mean=sum(scores) / len(scores) if scores else 0.0,
-        exercises=len(tried),
-        passed=tried.count("passed"),
-        last=max(attempt.at for attempt in latest),
-    )
+def _copy(table: str, old: sqlite3.Connection, new: sqlite3.Connection) -> None:
+    """The columns that both have; an older file lacks some, or the whole table."""
+    theirs = [row[1] for row in old.execute(f"PRAGMA table_info({table})")]
+    ours = [row[1] for row in new.execute(f"PRAGMA table_info({table})")]
+    columns = ", ".join(name for name in ours if name in theirs)
+    if columns:
+        found = old.execute(f"SELECT {columns} FROM {table} ORDER BY id").fetchall()
+        new.executemany(_insert(table, columns, "OR IGNORE"), found)
 
 
 @functools.cache

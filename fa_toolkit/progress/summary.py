@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..language import Text, say
+from .rows import Attempt
 
 _NONE = Text("Nothing answered yet.", "还没有作答。")
 _CHAPTER = Text("chapter {chapter:02d}", "第 {chapter:02d} 章")
@@ -56,3 +58,25 @@ class Summary:
         if not self.chapters:
             return say(_NONE)
         return "\n".join(map(str, self.chapters))
+
+
+def summarise(latest: Iterable[Attempt]) -> Summary:
+    """The summary of the latest attempt at each item."""
+    chapters: dict[int, list[Attempt]] = {}
+    for attempt in latest:
+        chapters.setdefault(attempt.chapter, []).append(attempt)
+    return Summary(tuple(_chapter(number, chapters[number]) for number in sorted(chapters)))
+
+
+def _chapter(number: int, latest: list[Attempt]) -> ChapterSummary:
+    scores = [attempt.score for attempt in latest if attempt.kind == "quiz"]
+    tried = [attempt.outcome for attempt in latest if attempt.kind == "exercise"]
+    return ChapterSummary(
+        chapter=number,
+        questions=len(scores),
+        right=sum(score == 100 for score in scores),
+        mean=sum(scores) / len(scores) if scores else 0.0,
+        exercises=len(tried),
+        passed=tried.count("passed"),
+        last=max(attempt.at for attempt in latest),
+    )
