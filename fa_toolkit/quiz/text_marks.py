@@ -89,4 +89,4 @@ def _quote(answer: str, start: int, end: int) -> str:
     return answer[start:end].strip()
 
 
-_EDGE_BEFORE = re.compile(r"[,.;:\n，。；：！？!?]")
+_EDGE_BEFORE = re.compile(r"[.;\n。；！？!?]")

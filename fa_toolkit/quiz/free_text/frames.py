@@ -165,7 +165,7 @@ def frame(parts: list[Clause], other: str | None) -> None:
             names = _OTHER[other].search(clause.text)
             names_before = at > 0 and _OTHER[other].search(parts[at - 1].text)
             if other == "alternatives":
-                if _THEY.match(clause.text) and names_before:
+                if _THEY.match(clause.text) and names_before and not _LIKE.search(parts[at - 1].text):
                     elsewhere = True
                 elif _LIKE.search(clause.text) or (
                     names and _BACK[other].match(clause.text.strip())
@@ -211,8 +211,8 @@ _GOES_ON = re.compile(
     r"next|finally|because of)\b|(?:所以|因此|于是|这样|这就|结果)"
 )
 _CORRECTION = re.compile(
-    r"\b(?:no,? wait|wait,? no|scratch that|i mean|correction|other way (?:a)?round|"
-    r"sorry,? (?:no|that's wrong|i mean|other)|let me correct|i take that back|"
+    r"\b(?:no,? wait|wait,? no|scratch that|i mean|correction(?=:)|other way (?:a)?round|"
+    r"sorry,? (?:no|that's wrong|i mean|other)|let me correct that|i take that back|"
     r"strike that|no,? that's (?:wrong|not right))\b"
     r"|不对,?|说反了|说错了|更正|反了|搞反了|哦不|口误|纠正一下"
 )

@@ -42,6 +42,8 @@ _EDGES = " \t-*()[]\"'"  # what stands around a part of a list
 
 def is_list(text: str, least: int = 4, share: float = 0.75) -> bool:
     """Whether a text is a bare list of terms: hardly one of its parts says something."""
+    if least > 4 and "=" in text and re.search(r"\d", text):
+        return False  # a line of a calculation
     parts = [part.strip(_EDGES) for part in _SEPARATOR.split(text)]
     parts = [part for part in parts if len(part) > 1 or part.isalpha()]
     if len(parts) >= least and sum(map(_bare, parts)) >= share * len(parts):
@@ -108,7 +110,7 @@ def _term(part: str) -> bool:
     part = _COMPOUNDS.sub("词", part)
     if re.search(r"[<>→]|=(?!.{0,8}$)|: ", part) and not _LEAD.match(part):
         return False
-    if re.search(r"[\u4e00-\u9fff]{2}", part):
+    if re.search(r"[\u4e00-\u9fff]", part):
         return len(part) <= 9 and not _FUNCTION.search(part) and not _DOES.search(part)
     return len(part.split()) <= 5 and not _FINITE.search(part)
 

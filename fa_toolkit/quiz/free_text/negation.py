@@ -18,7 +18,7 @@ _NONE = (
     r"cannot (?:fit|hold)|can't (?:fit|hold)|not fit|n't fit|not big enough|"
     r"not large enough|not enough|never mind|"
     r"no accuracy|can't (?:be|get) (?:done|away) without|"
-    r"不仅|不光|不止|不但|不单|不只|不过|不管|不论|无论|不断|不同|不少|不错|"
+    r"不分块|不切块|不分开|不拆|不仅|不光|不止|不但|不单|不只|不过|不管|不论|无论|不断|不同|不少|不错|"
     r"不然|不如|不愧|不妨|不料|不由|"
     r"差不多|不一样|不久|不禁|不等于说|不好说|(?<=[放装容塞存摆盛])不[下了完]|"
     r"放得?不下|不够|不足|不大|不了|"
