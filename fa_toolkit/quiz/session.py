@@ -29,6 +29,7 @@ class Attempt(TypedDict):
     score: int
     outcome: str
     version: str
+    detail: dict[str, Any]
 
 
 class SaidIt(TypedDict):
@@ -48,6 +49,16 @@ Record = Callable[[Attempt], object]
 Report = Callable[[SaidIt], object]
 Restore = Callable[[], Mapping[str, Any]]
 
+def detail(verdict: Verdict, **more: Any) -> dict[str, Any]:
+    """What a verdict says besides its score, as it is kept: ids of points, nothing else."""
+    kept: dict[str, Any] = {"status": verdict.status, **more}
+    if "fatal" in verdict.details:  # a written answer
+        kept["missing"] = [item.id for item in verdict.missing]
+        kept["wrong"] = [item.id for item in (*verdict.contradicted, *verdict.misconceptions)]
+        kept["fatal"] = list(verdict.details["fatal"])
+    return kept
+
+
 _NOT_SAVED = Text(
     "This answer was graded but could not be saved: {reason}",
     "这次作答已评分，但没能保存：{reason}",
@@ -66,6 +77,7 @@ class Session:
         record: called with every answer that was judged.
         restore: called once; latest answer of each question by id.
         report: called with every point that the learner holds to have made undetected.
+        title: of a run that is not a chapter's quiz; verdicts then always name the chapter to reread.
     """
 
     def __init__(
@@ -79,7 +91,9 @@ class Session:
         record: Record | None = None,
         restore: Restore | None = None,
         report: Report | None = None,
+        title: Text | None = None,
     ) -> None:
+        self.title = title
         self.lang: Language = current() if lang is None else check(lang)
         self.bank = load_bank() if bank is None else bank
         self.chapter: Chapter = self.bank.chapter(chapter)
@@ -150,6 +164,7 @@ class Session:
                 score=verdict.score,
                 outcome=verdict.outcome,
                 version=__version__,
+                detail=detail(verdict),
             )
             try:
                 self._record(attempt)

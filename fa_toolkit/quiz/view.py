@@ -35,10 +35,9 @@ def view(session: Session) -> JSON:
     with using(session.lang):
         mean, answered = session.points
         total = len(session.questions)
-        whole = len(session.chapter.questions) == total
         return {
             "lang": session.lang,
-            "title": session.chapter.title[session.lang] if whole else "",
+            "title": _title(session),
             "position": session.position,
             "progress": say(w.PROGRESS, answered=answered, total=total),
             "mean": say(w.MEAN, mean=mean) if answered else "",
@@ -49,6 +48,13 @@ def view(session: Session) -> JSON:
             "note": session.note,
             "labels": {name: say(text) for name, text in w.LABELS.items()},
         }
+
+
+def _title(session: Session) -> str:
+    if session.title is not None:
+        return say(session.title)
+    whole = len(session.chapter.questions) == len(session.questions)
+    return session.chapter.title[session.lang] if whole else ""
 
 
 def _dot(session: Session, at: int) -> JSON:
@@ -110,7 +116,8 @@ def verdict_view(session: Session, verdict: Verdict) -> JSON:
     lang = verdict.lang
     with using(lang):
         next_open = [at for at, q in enumerate(session.questions) if q.id not in session.verdicts]
-        reread = "" if int(verdict.see) == session.chapter.number else verdict.see
+        here = session.title is None and int(verdict.see) == session.chapter.number
+        reread = "" if here else verdict.see
         return {
             "outcome": verdict.outcome,
             "headline": say(w.HEADLINES[verdict.outcome]),

@@ -12,7 +12,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from ..language import using
+from ..language import Text, using
 from .bank import Bank
 from .number_marks import in_unit
 from .numbers import read_number, show, spoken
@@ -104,6 +104,7 @@ def quiz(
     learner: str = "",
     only: Sequence[str] | None = None,
     bank: Bank | None = None,
+    title: Text | None = None,
 ) -> QuizCard:
     """The card for one chapter.
 
@@ -115,6 +116,7 @@ def quiz(
         learner: whoever answers; decides the order of options.
         only: ids of questions, to ask some and not all.
         bank: a bank of your own.
+        title: of a run that is not a chapter's quiz.
 
     Raises:
         UnknownNameError: if there is no such chapter or question.
@@ -129,5 +131,6 @@ def quiz(
             record=record,
             restore=restore,
             report=report,
+            title=title,
         )
     )
