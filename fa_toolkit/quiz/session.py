@@ -49,6 +49,7 @@ Record = Callable[[Attempt], object]
 Report = Callable[[SaidIt], object]
 Restore = Callable[[], Mapping[str, Any]]
 
+
 def detail(verdict: Verdict, **more: Any) -> dict[str, Any]:
     """What a verdict says besides its score, as it is kept: ids of points, nothing else."""
     kept: dict[str, Any] = {"status": verdict.status, **more}

@@ -165,7 +165,11 @@ def frame(parts: list[Clause], other: str | None) -> None:
             names = _OTHER[other].search(clause.text)
             names_before = at > 0 and _OTHER[other].search(parts[at - 1].text)
             if other == "alternatives":
-                if _THEY.match(clause.text) and names_before and not _LIKE.search(parts[at - 1].text):
+                if (
+                    _THEY.match(clause.text)
+                    and names_before
+                    and not _COMPARED.search(parts[at - 1].text)
+                ):
                     elsewhere = True
                 elif _LIKE.search(clause.text) or (
                     names and _BACK[other].match(clause.text.strip())
@@ -191,6 +195,7 @@ def frame(parts: list[Clause], other: str | None) -> None:
             clause.frame = "other"
 
 
+_COMPARED = re.compile(r"\bcompar\w+|比(?!如)|相较")
 _THEY = re.compile(
     r"\s*(?:they|both|these|those|such|there|all of (?:these|those))\b|(?:它们|"
     r"两者|这些|那些|二者|都)"

@@ -30,7 +30,9 @@ def ways(lines: str) -> tuple[Way, ...]:
 #: What a gap in an expression may not run over: a denial or the end of a clause.
 _NO_DENIAL = r"(?!(?:not|no|never|nor|neither|without|none|nothing|instead)\b|\w{1,7}n't)"
 _LOOKAROUND = re.compile(r"\(\?<?![^()]*\)|\[\^[^\]]*\]")
-_DENIES = re.compile(r"not|n't|\bno|never|without|neither|nothing|cannot|avoid|[不没无未非]")
+_DENIES = re.compile(
+    r"not|n't|\bno\b|nowhere|never|without|neither|nothing|cannot|avoid|[不没无未非]"
+)
 _GAPS = (
     (r"(?:\w+ )", f"(?:{_NO_DENIAL}[\\w'/-]+ )"),
     (r"(?: \w+)", f"(?: {_NO_DENIAL}[\\w'/-]+)"),

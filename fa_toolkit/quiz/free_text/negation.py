@@ -53,7 +53,7 @@ _DENY = (
 )
 _TOKENS = re.compile(f"(?P<none>{_NONE})|(?P<twice>{_TWICE})|(?P<deny>{_DENY})")
 _STOP = re.compile(
-    r"\b(?:and (?:does|do|was|has|have|never|not|no|it|they|then|recompute|instead|"
+    r"\b(?:and (?:\w{2,6}n't|does|do|was|has|have|never|not|no|it|they|then|recompute|instead|"
     r"just|only|rather|so|the|gives?|is|are|you|keeps?|merely|everything)|but|"
     r"so|only|just|merely|except|because|since|unless|until|it's|its|still|remains|"
     r"anyway|yet)\b"

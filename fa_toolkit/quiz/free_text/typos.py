@@ -47,6 +47,40 @@ WORDS = frozenset(
     """.split()  # noqa: SIM905  (a list of words reads better as words)
 )
 
+#: Words of their own that lie close to one of those.
+REAL = frozenset(
+    """
+    accumulates recompile recompiled recompiles recompilation multiline while wrote story
+    black accumulation accumulative activating algorithmic appropriate appropriately
+    approximates approximating binding blocked blower brake broken building bundled caching
+    calculating calculator catching chained chance chances charge cleared clever closure
+    coasts collected collection communicating communicator communicators commutation commute
+    compares comparing competing compilation compilations compiling completed completes
+    completing composing compressor comprised computational computer computers connected
+    connection constrain content correcting corrects correlate correlated correlation
+    corrupted corruption costs decade decide deciding decoder differed differing dimensional
+    divergence dividers doubly easter equivalence erase excessive exponentially expressive
+    extensive factory faster father finale fixed flower fusing hardwired identify
+    intermediary iterating iterative iterator iterators ladder lager landed landing large
+    larger later leading letter limiter linearity liner lines linker loader locale locating
+    locked lower manage mapping maritime matching materializes matter maximal measure
+    message metric mixed multiple multiples multiplicative multiplier normalizes numerals
+    numerate numerics numers operating operational operators originate outsize overloads
+    parade parallelize parse partial parties passage pauses performer performs phases phrase
+    pleasure poster prices probabilistic proceeding proceeds processor produce producers
+    produces provision purse quadrant quadrants qualify quantile quantiles quantize
+    quantizer quantizes reading reception reducer reducing reductor registered registries
+    registry rejection resampled resampling reshaping resolving resulting retain retains
+    riding scaler scaring scopes scored scoring scream seconds sentences separable separated
+    separates separator sequencer shaded shaken shaped shard sharded shards sharing shorter
+    shower shrunk simple slowed slower sorted sorter sorting spaces spare species spoken
+    stabilize staring starting stated states statistical stocked streamline stress string
+    strings subtractions subtracts subtrahend summer taken temporal throughout timing token
+    trailing trainers transform transformed transforms transpose traversal treasure waiting
+    wasting weeding weigh weighs writer writers
+    """.split()  # noqa: SIM905  (a list of words reads better as words)
+)
+
 _SPECIAL = {
     "dosent": "doesn't", "dosnt": "doesn't", "doesnt": "doesn't", "dont": "don't", "isnt": "isn't",
     "arent": "aren't", "wasnt": "wasn't", "cant": "can't", "wont": "won't", "didnt": "didn't",
@@ -89,7 +123,7 @@ def corrected(word: str) -> str:
     """The word meant, or the word itself."""
     if word in WORDS or word in _SPECIAL:
         return _SPECIAL.get(word, word)
-    return word if len(word) < 5 else _nearest(word)
+    return word if len(word) < 5 or word in REAL else _nearest(word)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -103,14 +137,24 @@ def _nearest(word: str) -> str:
     return word
 
 
+_SOUNDS = ("aeiouy", "mn", "sc", "ck", "sz", "dt", "bp")
+
+
 def _alike(word: str, right: str) -> bool:
     """Whether two words that share a deletion differ as slips do, not as forms of a verb do."""
     if word.rstrip("sdgin") == right.rstrip("sdgin") or word[:4] + word[-1:] == right[:4]:
         return False
-    if len(word) < 9:  # one letter: left out, added, another, or two neighbours exchanged
-        if sorted(word) == sorted(right):
-            return True
-        return len(word) > 5 or len(word) != len(right)
+    if len(word) < 9:  # a letter left out or added, two exchanged, or one of a like sound
+        if len(word) != len(right):
+            return len(word) > 5 or len(right) > 5
+        wrong = [pair for pair in zip(word, right, strict=True) if pair[0] != pair[1]]
+        if len(wrong) == 2:
+            return wrong[0] == wrong[1][::-1]
+        return (
+            len(word) > 5
+            and len(wrong) == 1
+            and any(set(wrong[0]) <= set(like) for like in _SOUNDS)
+        )
     return word[:2] == right[:2]
 
 
