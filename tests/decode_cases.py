@@ -25,7 +25,7 @@ class Case:
         lens: keys of each sequence.
         page: slots of a page, 0 for a contiguous cache.
         len_q: new queries of each sequence; 0 for one query without that axis.
-        layout: "plain", or "gaps": every stride of q and the cache differs, NaN between.
+        layout: "plain", or "gaps": every stride of every tensor differs, nonsense between.
     """
 
     lens: tuple[int, ...]
@@ -84,6 +84,11 @@ def _spaced(x: Tensor) -> Tensor:
     return view
 
 
+def _every_second(x: Tensor | None, between: float) -> Tensor | None:
+    """The same values at stride 2 along the last axis."""
+    return None if x is None else torch.stack((x, torch.full_like(x, between)), -1)[..., 0]
+
+
 def _pages(rows: list[Tensor], page: int, heads: int, width: int, ids: list[list[int]]) -> Tensor:
     count = sum(map(len, ids)) + 1  # page 0 belongs to nobody
     cache = rows[0].new_full((count, page, heads, width), NAN)
@@ -134,9 +139,12 @@ def make(case: Case, device: str = "cpu") -> Inputs:
             for cache, x in zip(caches, pair, strict=True):
                 cache[b, :, : x.shape[1]] = x
     sink = normal(hq).float() if case.sink else None
+    lens: Tensor | None = torch.tensor(case.lens, dtype=torch.int32)
     if case.layout == "gaps":
         q, caches = _spaced(q), [_spaced(x) for x in caches]
-    move = (q, *caches, torch.tensor(case.lens, dtype=torch.int32), block_table, sink)
+        lens, sink = _every_second(lens, 10**6), _every_second(sink, NAN)
+        block_table = _every_second(block_table, 10**9)
+    move = (q, *caches, lens, block_table, sink)
     return Inputs(*(None if x is None else _moved(x, device) for x in move), sequences)  # type: ignore[arg-type]
 
 

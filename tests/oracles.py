@@ -18,7 +18,7 @@ from torch import Tensor
 from fa_toolkit.problem import AttentionProblem
 
 DTYPES = {name: getattr(torch, name) for name in ("float16", "bfloat16", "float32", "float64")}
-LAYOUTS = ("contiguous", "bnhd", "gaps", "padded", "expanded")
+LAYOUTS = ("contiguous", "bnhd", "gaps", "padded", "expanded", "mixed")
 
 # lengths and widths one above, one below and far from any block size; B, Hq, Hkv, Nq, Nk, D, Dv
 SHAPES_THAT_HURT: tuple[AttentionProblem, ...] = tuple(
@@ -54,6 +54,8 @@ def lay_out(x: Tensor, layout: str) -> Tensor:
         view = x.new_full((b, h, 2 * n, 2 * d), float("nan"))[:, :, ::2, ::2]
     elif layout == "padded":  # rows longer than D, a storage offset
         view = x.new_full((b, h + 1, n + 2, d + 3), float("nan"))[:, 1:, 1 : n + 1, 2 : d + 2]
+    elif layout in ("turned", "mixed"):  # widths apart, rows dense
+        return x.mT.contiguous().mT
     elif layout == "expanded":  # stride 0 over the batch
         return x[:1].expand(b, h, n, d)
     else:
@@ -75,14 +77,15 @@ def make_qkv(
     p, kind = problem, dtype or DTYPES[problem.dtype]
     rng = torch.Generator().manual_seed(seed)
 
-    def tensor(heads: int, length: int, width: int) -> Tensor:
+    def tensor(heads: int, length: int, width: int, layout: str) -> Tensor:
         x = torch.randn(p.batch, heads, length, width, generator=rng, dtype=torch.float64)
         return lay_out((spread * x).to(kind).to(device), layout)
 
+    layouts = ("bnhd", "padded", "turned") if layout == "mixed" else (layout,) * 3
     return (
-        tensor(p.heads_q, p.len_q, p.head_dim),
-        tensor(p.heads_kv, p.len_k, p.head_dim),
-        tensor(p.heads_kv, p.len_k, p.head_dim_v),
+        tensor(p.heads_q, p.len_q, p.head_dim, layouts[0]),
+        tensor(p.heads_kv, p.len_k, p.head_dim, layouts[1]),
+        tensor(p.heads_kv, p.len_k, p.head_dim_v, layouts[2]),
     )
 
 

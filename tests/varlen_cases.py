@@ -19,7 +19,10 @@ Varlen = Callable[..., tuple[Tensor, Tensor]]
 
 @dataclass(frozen=True)
 class Case:
-    """One packed call: queries and keys of each sequence, and how many tokens lie past the last."""
+    """One packed call: queries and keys of each sequence, and how many tokens lie past the last.
+
+    `apart`: the three inputs lie in memory in three different ways, NaN between.
+    """
 
     lens_q: tuple[int, ...]
     lens_k: tuple[int, ...]
@@ -29,6 +32,7 @@ class Case:
     spare: tuple[int, int] = (0, 0)
     sink: bool = False
     dropout_p: float = 0.0
+    apart: bool = False
     flags: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -79,7 +83,13 @@ def make(case: Case, device: str = "cpu") -> tuple[Tensor, Tensor, Tensor, Tenso
     def tokens(lens: tuple[int, ...], spare: int, heads: int, width: int) -> Tensor:
         x = torch.randn(sum(lens) + spare, heads, width, generator=rng, dtype=torch.float64)
         x[sum(lens) :] = float("nan")
-        return x.to(device, DTYPES[case.dtype])
+        x = x.to(device, DTYPES[case.dtype])
+        ways = next(layouts) if case.apart else 1
+        wide = x.new_full((len(x), heads, ways * width), float("nan"))
+        wide[..., ::ways] = x
+        return wide[..., ::ways]
+
+    layouts = iter((1, 2, 3))
 
     (hq, hkv), (d, dv) = case.heads, case.dims
     q = tokens(case.lens_q, case.spare[0], hq, d)
@@ -129,8 +139,10 @@ def check_gradients(varlen: Varlen, case: Case, device: str = "cpu", **keywords:
         **case.flags, **case.dropout(device), **keywords,
     )  # fmt: skip
     do, dlse = torch.randn_like(o), torch.randn_like(lse)
-    loss = [o, lse.masked_fill(lse == -float("inf"), 0.0)]
-    found = torch.autograd.grad(loss, leaves, [do, dlse])
+    dead = lse == -float("inf")
+    dead[:, sum(case.lens_q) :] = False  # what flows into tokens of nobody must be ignored
+    dlse = dlse.masked_fill(dead, 0.0)
+    found = torch.autograd.grad([o, lse], leaves, [do, dlse])
     ends = [sum(case.lens_q), sum(case.lens_k), sum(case.lens_k)]
     for grad, end in zip(found, ends, strict=False):
         assert bool((grad[end:] == 0).all())  # of NaN tokens that belong to nobody

@@ -26,7 +26,7 @@ pytestmark = [
 
 def _case(
     *sizes: int,
-    tile: tuple[int, int],
+    tile: tuple[int, int] | None,
     causal: bool = False,
     layout: str = "contiguous",
     dtype: str = "float32",
@@ -35,7 +35,7 @@ def _case(
     **options: Any,
 ) -> Case:
     problem = AttentionProblem(*sizes, dtype=dtype, causal=causal, window=window)  # type: ignore[arg-type]
-    return Case(problem, TileShape(*tile), layout, spread=spread, **options)
+    return Case(problem, TileShape(*tile) if tile else None, layout, spread=spread, **options)
 
 
 #: the smallest set that kills every mutant; each has B > 1 or heads in groups where it is cheap
@@ -48,6 +48,9 @@ KILLERS = (
     _case(2, 2, 2, 20, 40, 8, 8, tile=(16, 16), dropout_p=0.25),
     _case(1, 2, 1, 40, 70, 8, 12, tile=(16, 16), window=(13, 3), sink=True),
     _case(1, 1, 1, 40, 40, 8, 8, tile=(16, 16), window=(20, 18), softcap=2.0, spread=1.5),
+    _case(1, 1, 1, 40, 8, 4, 4, tile=(16, 16), window=(-1, 100)),
+    _case(1, 1, 1, 18, 18, 4, 4, tile=(16, 16), window=(16, -1)),
+    _case(1, 1, 1, 1, 1024, 4, 4, tile=None, dropout_p=0.5),
 )
 
 MUTANTS: dict[str, Bug] = {
@@ -264,7 +267,7 @@ MUTANTS: dict[str, Bug] = {
 }
 
 
-def _survives(forward: Callable[..., Any]) -> bool:
+def survives(forward: Callable[..., Any]) -> bool:
     for case in KILLERS:
         try:
             check(forward, case)
@@ -280,10 +283,10 @@ def test_the_real_kernel_passes(tmp_path: Path) -> None:
     forward = plant(None, tmp_path)["flash_forward"].flash_forward
     for case in KILLERS:
         check(forward, case)
-    assert _survives(forward)
+    assert survives(forward)
 
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mutant_is_killed(name: str, tmp_path: Path) -> None:
     forward = plant(MUTANTS[name], tmp_path)["flash_forward"].flash_forward
-    assert not _survives(forward), f"no case noticed: {name}"
+    assert not survives(forward), f"no case noticed: {name}"

@@ -1,0 +1,63 @@
+"""Bugs written without sight of the tests: the cases of the other mutants must catch each of them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import test_backward_mutants
+import test_decode_mutants
+import test_mutants
+import test_varlen_mutants
+import torch
+from oracles import assert_within_budget, make_qkv, truth
+from planting import FILES, Bug, plant
+from test_decode_mutants import Mutate, mutate  # noqa: F401  (a fixture)
+from unseen_bugs import BUGS
+
+import fa_toolkit.kernels as kernels
+from fa_toolkit.problem import AttentionProblem
+
+pytestmark = [
+    pytest.mark.usefixtures("poisoned_empty"),
+    pytest.mark.skipif(kernels.mode() != "interpreter", reason="mutants run in the interpreter"),
+]
+
+
+def _far_rows(module: ModuleType) -> bool:
+    """Whether rows of one tile whose last begins past 2^31 elements, in a sparse file, are found."""
+    q, k, v = make_qkv(AttentionProblem(1, 1, 1, 3, 3, 16, dtype="float16"))
+    stride = 2**30 + 8  # a number of 32 bits; twice it is none
+    with tempfile.NamedTemporaryFile() as sparse:
+        size = 2 * stride + 16
+        sparse.truncate(2 * size)
+        big = torch.from_file(sparse.name, shared=True, size=size, dtype=torch.float16)
+        o, _ = module.flash_forward(big.as_strided(q.shape, (0, 0, stride, 1)).copy_(q), k, v)
+        try:
+            assert_within_budget("o", o, truth(q, k, v))
+        except AssertionError:
+            return False
+    return True
+
+
+def _survivals(file: str, loaded: dict[str, ModuleType]) -> Iterator[Callable[[], bool]]:
+    """The checks of every launcher that the file reaches, likeliest to notice first."""
+    if file in ("tiles", "call", "flash_forward"):
+        yield lambda: test_mutants.survives(loaded["flash_forward"].flash_forward)
+    if file in ("tiles", "call") or "backward" in file:
+        yield lambda: test_backward_mutants.survives(loaded["flash_backward"].flash_backward)
+    yield lambda: test_varlen_mutants.survives(loaded["flash_varlen"])
+    if file == "tiles":
+        yield lambda: _far_rows(loaded["flash_forward"])
+
+
+@pytest.mark.parametrize(("file", "old", "new"), [b[1:] for b in BUGS], ids=[b[0] for b in BUGS])
+def test_bug_is_caught(file: str, old: str, new: str, tmp_path: Path, mutate: Mutate) -> None:  # noqa: F811
+    if file not in FILES:
+        assert not test_decode_mutants.survives(mutate(file, old, new), file)
+        return
+    loaded = plant(Bug(file, old, new), tmp_path)
+    assert not all(survives() for survives in _survivals(file, loaded))
