@@ -35,10 +35,10 @@ def _far_rows(module: ModuleType) -> bool:
         size = 2 * stride + 16
         sparse.truncate(2 * size)
         big = torch.from_file(sparse.name, shared=True, size=size, dtype=torch.float16)
-        o, _ = module.flash_forward(big.as_strided(q.shape, (0, 0, stride, 1)).copy_(q), k, v)
+        far = big.as_strided(q.shape, (0, 0, stride, 1)).copy_(q)
         try:
-            assert_within_budget("o", o, truth(q, k, v))
-        except AssertionError:
+            assert_within_budget("o", module.flash_forward(far, k, v)[0], truth(q, k, v))
+        except Exception:  # an error is a kill as much as a wrong number
             return False
     return True
 
