@@ -171,7 +171,7 @@ def right_answers(question: Question) -> Any:
 
 def _base(question: NumberQuestion) -> str:
     """The base unit keys are in: bytes for MiB, FLOP, nothing for x."""
-    bases = ("B", "FLOP", "FLOP/B", "s", "B/s")
+    bases = ("B", "FLOP", "FLOP/B", "s", "B/s", "FLOP/s")
     dimension = UNITS[question.unit].dimension if question.unit else NONE
     return next((name for name in bases if UNITS[name].dimension == dimension), "")
 
