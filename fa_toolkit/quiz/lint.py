@@ -19,7 +19,6 @@ from . import faults
 from .bank import Known, check_question, find_files, read_sides
 from .keys import key_value, trace_table
 from .models import (
-    Bilingual,
     ChapterFile,
     ChoiceQuestion,
     ManyQuestion,
@@ -27,6 +26,7 @@ from .models import (
     Question,
     TraceQuestion,
 )
+from .question import Bilingual
 from .yaml_source import Source, read_yaml
 
 UNLIKELY = 0.02  # a bank as lopsided as that by chance
