@@ -48,8 +48,11 @@ _OPTIONS = {
     "chapter": Text("chapter to open, 0 to begin with", "打开哪一章，从 0 开始"),
     "extra": Text("after --: options for jupyter-lab itself", "-- 之后：交给 jupyter-lab 的选项"),
     "plain": Text("plain lines instead of a table", "纯文本，不画表格"),
-    "quiz_chapter": Text("number of the chapter; without it a list", "章号；不写则列出各章"),
-    "bank": Text("folder of another question bank", "另一个题库的文件夹"),
+    "quiz_chapter": Text(
+        "number of a chapter, without it a list; lint: name every fault of a bank; stats: count it",
+        "章号，不写则列出各章；lint：列出题库的所有问题；stats：统计题库",
+    ),
+    "bank": Text("another question bank: a YAML file or a folder", "另一个题库：YAML 文件或文件夹"),
     "exercise": Text("id such as 03.merge; without it a list", "编号，如 03.merge；不写则列出全部"),
     "file": Text(
         "your solution: solution.py, or solution.py:function",
@@ -73,6 +76,7 @@ _SAID = (
     (r"argument (.*?): expected one argument", r"\1：后面要写一个值"),
     (r"argument (.*?): not allowed with argument (.*)", r"\1 不能与 \2 同用"),
     (r"unrecognized arguments: (.*)", r"不认识：\1"),
+    (r"argument (.*?): ([^a-z]*[\u4e00-\u9fff].*)", r"\1：\2"),
 )
 _OPENING = Text(
     "JupyterLab opens here (Ctrl+C twice ends it):", "JupyterLab 的地址（按两次 Ctrl+C 结束）："
@@ -196,8 +200,13 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument("--plain", action="store_true", help=say(_OPTIONS["plain"]))
 
     quiz = add("quiz", _quiz)
-    quiz.add_argument("chapter", nargs="?", type=int, help=say(_OPTIONS["quiz_chapter"]))
-    quiz.add_argument("--bank", type=Path, metavar="DIR", help=say(_OPTIONS["bank"]))
+    from .quiz import command
+
+    quiz.add_argument(
+        "chapter", nargs="?", type=command.chapter_or_act, metavar="chapter|lint|stats",
+        help=say(_OPTIONS["quiz_chapter"]),
+    )  # fmt: skip
+    quiz.add_argument("--bank", type=Path, metavar="PATH", help=say(_OPTIONS["bank"]))
 
     add("progress", _progress)
 
@@ -253,9 +262,13 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _quiz(options: argparse.Namespace) -> int:
+    from .quiz import command
+
+    if options.chapter in command.ACTS:
+        return command.run(options.chapter, options.bank)
     from .terminal import quiz
 
-    return quiz(options.chapter, bank=options.bank)
+    return quiz(command.chapter_to_ask(options.chapter, options.bank), bank=options.bank)
 
 
 def _progress(options: argparse.Namespace) -> int:
