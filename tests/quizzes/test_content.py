@@ -25,7 +25,7 @@ from fa_toolkit.quiz.text_question import TextQuestion
 from fa_toolkit.quiz.units import NONE, UNITS
 
 BANK = load_bank()
-CHAPTERS = range(7)
+CHAPTERS = (*range(10), 11)
 LAST_CHAPTER = 12
 LEAST = {0: 8}  # questions a chapter must have; 10 where nothing is said
 VERDICTS = {
