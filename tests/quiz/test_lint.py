@@ -188,3 +188,13 @@ def test_every_kind_can_be_linted(tmp_path: Path) -> None:
     assert [message.rpartition(": questions")[2] for message in said(path)] == [
         "[3].mistakes: expected a known wrong value with its feedback, got none."
     ]
+
+
+def test_the_sample_for_contributors_is_a_good_bank(tmp_path: Path) -> None:
+    guide = Path(__file__).resolve().parents[2] / "CONTRIBUTING.md"
+    sample = guide.read_text("utf-8").split("```yaml\n")[1].split("```")[0]
+    path = written(tmp_path, sample)
+    assert said(path) == []
+    bank = load_bank(path)
+    assert {q.kind for q in bank.questions.values()} == {"choice", "number", "trace"}
+    assert bank.compute_keys()["Q-90-cache"] == 512
