@@ -14,6 +14,8 @@ from .turn import Turn
 _RANKS = ("warm-up", "core", "senior")
 #: a main answer of so many points leads to a harder question, one below the other to an easier one
 UP, DOWN = 85, 60
+#: what a question of the kind whose turn it is not loses, in steps of level
+OTHER_KIND = 0.75
 #: missing points of this weight together are worth a probe
 WORTH_ASKING = 25
 
@@ -29,7 +31,8 @@ def next_subject(
 ) -> Question | None:
     """A question on a new subject, None if the bank has no more.
 
-    Spoken answers and others alternate; topics take turns, weaker ones first.
+    Spoken answers and others take turns unless the level asks for the other kind; so do topics,
+    weaker ones first.
 
     Args:
         left: seconds that remain; a question that cannot be answered in them comes last.
@@ -39,18 +42,19 @@ def next_subject(
     open_ones = [q for q in bank.questions.values() if q.id not in asked and plan.admits(q)]
     done = [turn.question for turn in turns if not turn.probe]
     spoken = sum(question.kind == "text" for question in done)
-    speak = spoken <= len(done) - spoken
+    lag = len(done) - 2 * spoken  # how many more short ones there were
+    speak = lag >= 0
     wanted = _wanted_rank(turns)
     chance = random.Random(f"{seed}\n{len(turns)}")
     ties = {question.id: chance.random() for question in open_ones}
 
     def order(question: Question) -> tuple[float, ...]:
         off = abs(_RANKS.index(question.level) - wanted) if plan.level == "adaptive" else 0
+        other_kind = (question.kind == "text") != speak
         return (
             SECONDS[question.kind] / 2 > left,
-            (question.kind == "text") != speak,
+            off + other_kind * (OTHER_KIND + abs(lag) / 2),
             sum(question.topic == earlier.topic for earlier in done),
-            off,
             not question.core,
             weak.get(question.topic, 0) // 20,
             ties[question.id],

@@ -61,6 +61,7 @@ def _entry(held: Interview, main: Turn, probe: Turn | None) -> JSON:
             quotes |= turn.verdict.details.get("quotes", {})
 
     written = isinstance(question, TextQuestion)
+    against = main.verdict.contradicted if main.verdict else ()
     context = "" if written else question.prompt[lang]
 
     def point(item: Item, **more: Any) -> JSON:
@@ -74,7 +75,7 @@ def _entry(held: Interview, main: Turn, probe: Turn | None) -> JSON:
             context=context,
             fatal=item.id in came.fatal,
             taken_back=item in came.taken_back,
-            otherwise=main.verdict is not None and item in main.verdict.contradicted,
+            otherwise=item in against,
         )
 
     return {
@@ -93,7 +94,7 @@ def _entry(held: Interview, main: Turn, probe: Turn | None) -> JSON:
         "said": [{"text": i.text, "quote": quotes.get(i.id, "")} for i in came.said],
         "recovered": [point(item) for item in came.recovered],
         "missing": [point(item) for item in _missing(main, came, lang)],
-        "wrong": [wrong(item) for item in (*_apart(came.wrong), *came.taken_back)],
+        "wrong": [wrong(item) for item in (*_apart(came.wrong, against), *came.taken_back)],
         "probe": None
         if probe is None
         else {"lead": lead(probe), "answer": probe.verdict.said if probe.verdict else ""},
@@ -118,15 +119,13 @@ def _missing(main: Turn, came: Outcome, lang: Language) -> tuple[Item, ...]:
     )
 
 
-def _apart(wrong: tuple[Item, ...]) -> tuple[Item, ...]:
-    """Wrong ideas, each once: not also as the point that the same words contradict.
-
-    Contradicted points come first, so what overlaps a later entry is the same thing said less well.
-    """
+def _apart(wrong: tuple[Item, ...], against: tuple[Item, ...]) -> tuple[Item, ...]:
+    """Wrong ideas without the points that the same words contradict: one fault is said once."""
+    ideas = [item for item in wrong if item not in against]
     return tuple(
         item
-        for at, item in enumerate(wrong)
-        if not any(_overlap(item, later) for later in wrong[at + 1 :])
+        for item in wrong
+        if item not in against or not any(_overlap(item, idea) for idea in ideas)
     )
 
 
