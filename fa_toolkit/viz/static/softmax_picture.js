@@ -96,7 +96,7 @@ export function softmaxPicture(box, run, view, words, width) {
   const starts = run.stops.map((stop, i) => stop - run.blocks[i]);
 
   label({ x: 0, y: 12, class: "fa-name-s" }, words.scores);
-  const lowTitle = label({ x: 0, y: 186, class: "fa-name-s" }, "");
+  const lowTitle = label({ x: 0, y: 181, class: "fa-name-s" }, "");
   add(svg("line", { x1: 0, x2: at.end, y1: at.zero, y2: at.zero, class: "fa-axis" }));
   add(svg("line", { x1: 0, x2: at.end, y1: LOW.to, y2: LOW.to, class: "fa-axis" }));
   for (const stop of run.stops.slice(0, -1)) {

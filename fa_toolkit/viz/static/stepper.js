@@ -94,11 +94,10 @@ function build(shell) {
  * @param {Record<string, string>} words
  */
 function tabs(shell, view, words) {
-  const choose = (/** @type {string} */ name) => {
-    if (name === view) return;
-    shell.go(0);
-    shell.set("view", name);
-    /** @type {HTMLElement | null} */ (shell.body.querySelector('[aria-checked="true"]'))?.focus({ preventScroll: true });
+  const choose = (/** @type {string} */ name, stay = false) => {
+    if (name !== view) shell.go(0), shell.set("view", name);
+    if (stay) /** @type {HTMLElement | null} */ (shell.body.querySelector('[aria-checked="true"]'))?.focus({ preventScroll: true });
+    else shell.root.focus({ preventScroll: true }); // space plays, arrows step
   };
   const views = /** @type {string[]} */ (shell.head().views);
   const made = views.map((name) => {
@@ -110,7 +109,7 @@ function tabs(shell, view, words) {
       if (by === undefined) return;
       event.preventDefault();
       event.stopPropagation();
-      choose(views[(views.indexOf(name) + by) % views.length]);
+      choose(views[(views.indexOf(name) + by) % views.length], true);
     });
     return button;
   });
@@ -125,7 +124,7 @@ function ownRow(shell) {
   const words = shell.words();
   const row = shell.setting("row");
   const saved = drafts.get(shell.root) ?? [row.x.join(", "), row.blocks.join(", "), written(row.v)];
-  const fields = ["14", "7", "18"].map((size, i) => {
+  const fields = ["14", "7", "24"].map((size, i) => {
     const field = /** @type {HTMLInputElement} */ (html("input", { type: "text", size, spellcheck: "false", autocomplete: "off" }));
     field.value = saved[i];
     return field;
