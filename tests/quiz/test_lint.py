@@ -18,6 +18,7 @@ from fa_toolkit.quiz.command import chapter_to_ask
 from fa_toolkit.quiz.lint import FEWEST, lint, tail
 from fa_toolkit.quiz.models import KINDS
 from fa_toolkit.quiz.session import Session
+from fa_toolkit.quiz.view import verdict_view
 
 GOOD = (
     "chapter: 90\ntitle: {en: Mine, zh: 我的题}\nquestions:\n"
@@ -174,12 +175,14 @@ def test_the_same_validation_refuses_it_when_asked(tmp_path: Path) -> None:
 def test_papers_are_shown_with_a_verdict(tmp_path: Path) -> None:
     bank = load_bank(written(tmp_path))
     with using("en"):
-        verdict = Session(90, bank=bank).answer(0)
+        session = Session(90, bank=bank)
+        verdict = session.answer(0)
         assert verdict.papers == (
             "FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning "
             "(arXiv 2307.08691), 3.1",
         )
         assert verdict.papers[0] in str(verdict)
+        assert verdict_view(session, verdict)["papers"] == list(verdict.papers)
 
 
 def test_every_kind_can_be_linted(tmp_path: Path) -> None:
