@@ -24,6 +24,7 @@ from .access import (
     speeds,
 )
 from .checks import problems_of
+from .compiled import Compiled, compiled_provenance, compiled_tiles, find_compiled
 from .files import case_name, dump, load
 from .provenance import Method, Provenance
 from .providers import PROVIDERS, label
@@ -45,6 +46,7 @@ __all__ = [
     "Accuracy",
     "Bill",
     "Ceiling",
+    "Compiled",
     "Feature",
     "Host",
     "Memory",
@@ -57,6 +59,9 @@ __all__ = [
     "bandwidths",
     "case_name",
     "ceilings",
+    "compiled_tiles",
+    "find_compiled",
+    "compiled_provenance",
     "counted_flops",
     "dump",
     "features",

@@ -11,6 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 _NAMES = {
+    "block_chooser": "block_choice",
     "memory_growth": "figures.growth",
     "memory_ladder": "memory_levels",
     "peak_memory": "figures.rates",
@@ -33,6 +34,7 @@ __all__ = sorted([*_NAMES, *_SUBMODULES])
 
 if TYPE_CHECKING:
     from . import palette
+    from .block_choice import block_chooser
     from .exporting import notebook_page
     from .figures.growth import memory_growth
     from .figures.pointers import pointer_grid
