@@ -55,8 +55,8 @@ def next_subject(
             SECONDS[question.kind] / 2 > left,
             off + other_kind * (OTHER_KIND + abs(lag) / 2),
             sum(question.topic == earlier.topic for earlier in done),
-            not question.core,
             weak.get(question.topic, 0) // 20,
+            not question.core,
             ties[question.id],
         )
 

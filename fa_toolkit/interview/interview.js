@@ -188,9 +188,9 @@ function renderInterview({ model, el }) {
     return [head(view), h("div", { class: "fq-judged fi-report" }, reading(view, open)),
       h("div", { class: "fq-foot" }, h("span", { class: "fq-buttons" },
         h("button", { type: "button", class: "fq-button", onclick: () => ask("md") }, labels.markdown),
-        h("button", { type: "button", class: "fq-button", onclick: () => ask("html") }, labels.html)),
-      h("button", { type: "button", class: "fq-button fq-main", onclick: () => send({ do: "again" }, ".fi-segment input:checked") }, labels.again),
-      h("span", { class: "fq-note", role: "alert" }, offline ? labels.offline : view.note || ""))];
+        h("button", { type: "button", class: "fq-button", onclick: () => ask("html") }, labels.html),
+        h("span", { class: "fq-note", role: "alert" }, offline ? labels.offline : view.note || "")),
+      h("button", { type: "button", class: "fq-button fq-main", onclick: () => send({ do: "again" }, ".fi-segment input:checked") }, labels.again))];
   };
 
   function draw() {

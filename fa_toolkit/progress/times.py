@@ -81,7 +81,7 @@ def _believed(times: Sequence[datetime | None], now: datetime) -> list[datetime]
 def evidence(timed: Iterable[Timed]) -> list[Timed]:
     """The answers that show what was known: not those read off the feedback of the one before.
 
-    A worse answer always counts.
+    A worse answer always counts, and so does one with a fatal misconception.
     """
     last: dict[str, Timed] = {}
     counted: list[Timed] = []
@@ -89,7 +89,8 @@ def evidence(timed: Iterable[Timed]) -> list[Timed]:
         before = last.get(one.attempt.item)
         last[one.attempt.item] = one
         soon = before is not None and one.when - before.when < FRESH
-        if before is None or not soon or one.attempt.score < before.attempt.score:
+        worse = before is not None and one.attempt.score < before.attempt.score
+        if not soon or worse or one.attempt.fatal:
             counted.append(one)
     return counted
 

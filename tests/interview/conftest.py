@@ -36,7 +36,12 @@ class Script:
         if not isinstance(question, TextQuestion):
             wrong = () if self.score == 100 else (Item("opt", "a wrong option", why="because"),)
             return Verdict(
-                question_id, lang, "ok", self.score, misconceptions=wrong, said=str(answer)  # type: ignore[arg-type]
+                question_id,
+                lang,
+                "ok",
+                self.score,
+                misconceptions=wrong,
+                said=str(answer),  # type: ignore[arg-type]
             )
 
         def item(entry: Any) -> Item:

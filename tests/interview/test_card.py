@@ -94,7 +94,7 @@ def test_a_second_start_does_not_throw_an_interview_away(enter: Enter) -> None:
 )  # fmt: skip
 def test_odd_messages_change_nothing(enter: Enter, message: dict[str, Any]) -> None:
     room = enter()
-    made, sent = card(room)
+    made, _ = card(room)
     made._hear(made, message, [])
     made._hear(made, "text", [])
     assert made.view["phase"] == "choose" and not room.held.turns

@@ -85,7 +85,9 @@ def test_an_answer_after_the_time_counts_and_nothing_follows(enter: Enter) -> No
     assert len(room.held.report()["questions"]) == 1
 
 
-def test_a_changed_system_clock_changes_nothing(enter: Enter, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_system_clock_changes_nothing(
+    enter: Enter, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import time
 
     room = enter()
@@ -245,7 +247,7 @@ def test_kinds_stay_in_balance_when_the_level_falls(enter: Enter) -> None:
 
 def test_weak_topics_come_first(enter: Enter) -> None:
     bank = enter().held.bank
-    strong = {name: 95.0 for name in topics(bank)}
+    strong = dict.fromkeys(topics(bank), 95.0)
     wanted = "gpu-memory"
     chosen = tuple(n for n in strong if n in (wanted, "softmax", "masks", "numerics"))
     first_topics = set()
@@ -253,7 +255,7 @@ def test_weak_topics_come_first(enter: Enter) -> None:
         room = enter(seed=seed, weak={**strong, wanted: 10.0})
         room.held.start(Plan(topics=chosen, level="warm-up"))
         first_topics.add(room.held.turn.question.topic)
-    assert len({n for n in first_topics}) == 1
+    assert first_topics == {wanted}
 
 
 def test_seeds_decide_and_nothing_else(enter: Enter) -> None:

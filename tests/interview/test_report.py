@@ -113,9 +113,7 @@ def test_every_missed_point_names_section_and_chapter(enter: Enter) -> None:
     assert len(entry["missing"]) == 5
     assert all(re.match(r"S\d\d · ", s) for p in entry["missing"] for s in p["sections"])
     assert all(p["sections"] and p["why"] for p in entry["missing"])
-    assert report["reread"] == [
-        {"chapter": "04", "title": "Flash Attention in tiles", "points": 5}
-    ]
+    assert report["reread"] == [{"chapter": "04", "title": "Flash Attention in tiles", "points": 5}]
 
 
 def test_a_question_of_another_kind_is_missed_as_a_whole(enter: Enter) -> None:
@@ -132,7 +130,9 @@ def test_a_question_of_another_kind_is_missed_as_a_whole(enter: Enter) -> None:
 
 # exports
 
-HOSTILE = "<script>alert(1)</script> | `x` ![i](http://x/y.png) # head **b** [a](javascript:x)\n# no"
+HOSTILE = (
+    "<script>alert(1)</script> | `x` ![i](http://x/y.png) # head **b** [a](javascript:x)\n# no"
+)
 
 
 class Balance(HTMLParser):

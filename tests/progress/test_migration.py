@@ -92,7 +92,9 @@ def test_a_reset_takes_claims_and_interviews_too(path: Path) -> None:
     assert not kept.said() and not kept.interviews()
 
 
-def test_a_file_that_cannot_be_migrated_is_still_read(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_migrated_is_still_read(
+    old: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(_: sqlite3.Connection) -> None:
         raise sqlite3.OperationalError("disk I/O error")
 

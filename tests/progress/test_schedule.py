@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -139,9 +140,11 @@ def test_times_are_in_order_believable_and_mostly_kept(days: list[int]) -> None:
     assert [t.attempt.seq for t in settled] == sorted(range(len(days)))
     assert all(t.when <= now for t in settled)
     kept = sum(t.when == START + days[t.attempt.seq] * DAY for t in settled)
-    believable = [n for n in days if n <= 41 and START + n * DAY >= datetime(2025, 1, 1, tzinfo=UTC)]
+    believable = [
+        n for n in days if n <= 41 and START + n * DAY >= datetime(2025, 1, 1, tzinfo=UTC)
+    ]
     longest = max(
-        (sum(a <= b for a, b in zip(run, run[1:], strict=False)) + 1 for run in _rising(believable)),
+        (sum(a <= b for a, b in itertools.pairwise(run)) + 1 for run in _rising(believable)),
         default=0,
     )
     assert kept >= longest - sum(n > 40 for n in days)
@@ -226,7 +229,7 @@ def test_readiness_fades_and_its_history_says_so() -> None:
     assert later.score < READY and later.standing == "under way"
     values = [value for _, value in later.history]
     assert values[0] == 100 and values[-1] == pytest.approx(later.score, abs=0.5)
-    assert all(a >= b for a, b in zip(values, values[1:], strict=False))
+    assert all(a >= b for a, b in itertools.pairwise(values))
     assert later.history[0][0] == START and later.history[-1][0] == START + 40 * DAY
 
 

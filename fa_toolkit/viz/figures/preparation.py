@@ -20,6 +20,7 @@ _FINDING = Text(
     "{ready} of {total} topics ready; {blocked} blocked by a fatal misconception.",
     "{total} 个主题中 {ready} 个已就绪；{blocked} 个因致命误解受阻。",
 )
+_UNBLOCKED = Text("{ready} of {total} topics ready.", "{total} 个主题中 {ready} 个已就绪。")
 _NONE = Text("Nothing answered yet.", "还没有作答。")
 _STANDINGS = {
     "unseen": Text("not begun", "未开始"),
@@ -74,7 +75,8 @@ def readiness_lines(
     with sheet(9.6, height, theme=theme, lang=lang, figure=figure) as page:
         begun = any(topic.history for topic in topics)
         count = [topic.standing for topic in topics].count
-        headline(page, _TITLE, _FINDING if begun else _NONE,
+        finding = (_FINDING if count("blocked") else _UNBLOCKED) if begun else _NONE
+        headline(page, _TITLE, finding,
                  ready=count("ready"), total=total or len(topics), blocked=count("blocked"))  # fmt: skip
         ax = axes(page, 0.3, 0.66, top=0.85, bottom=0.75)
         times = [at for topic in topics for at, _ in topic.history]
