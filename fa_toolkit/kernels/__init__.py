@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .launching import device, launch
     from .matmul import matmul, matmul_kernel
     from .merge_parts import merge_parts, merge_parts_kernel
-    from .recording import Access, Recording, record
+    from .recording import Access, Recording, record, record_lines
     from .row_softmax import online_row_softmax_kernel, row_softmax, row_softmax_kernel
     from .tracing import KernelTrace, trace_flash_backward, trace_flash_forward
     from .tracing_decode import trace_flash_decode
@@ -54,6 +54,7 @@ _HOMES = {
     "online_row_softmax_kernel": "row_softmax",
     "online_softmax_step": "flash_forward",
     "record": "recording",
+    "record_lines": "recording",
     "row_softmax": "row_softmax",
     "row_softmax_kernel": "row_softmax",
     "trace_flash_backward": "tracing",
@@ -89,6 +90,7 @@ __all__ = [
     "online_row_softmax_kernel",
     "online_softmax_step",
     "record",
+    "record_lines",
     "require",
     "row_softmax",
     "row_softmax_kernel",

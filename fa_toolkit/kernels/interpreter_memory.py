@@ -66,16 +66,24 @@ class Launch:
         return next((a.base for a in self.arguments if a.tensor is value), None)
 
 
-Observer = Callable[[Launch, str, Argument, tuple[int, ...], np.ndarray, int], None]
+#: What an access looks like from outside: all offsets in bytes, and which lanes are on.
+Block = tuple[np.ndarray, np.ndarray]
+Observer = Callable[[Launch, str, Argument, tuple[int, ...], np.ndarray, int, Block], None]
 running: list[Launch] = []
 _observers: list[Observer] = []
 one_at_a_time = threading.RLock()  # the interpreter keeps its state in globals
 
 
+def current_program() -> tuple[int, ...]:
+    """The ids of the program now running."""
+    return tuple(int(i) for i in private.interpreter_builder.grid_idx)
+
+
 @contextmanager
 def observed(observer: Observer) -> Iterator[None]:
-    """Call `observer(launch, kind, argument, program, offsets in bytes, element size)` for every
-    load, store and atomic inside the block."""
+    """Call `observer(launch, kind, argument, program, offsets in bytes, element size, block)` for
+    every load, store and atomic inside the block. Offsets are those of lanes the mask lets through;
+    the block holds those of all lanes, and the mask."""
     with one_at_a_time:
         _observers.append(observer)
         try:
@@ -131,12 +139,14 @@ def _to_real(builder: Any, kind: str, ptrs: Any, mask: Any) -> Any:
     size = max(1, ptrs.get_element_ty().primitive_bitwidth // 8)
     first, last = _number(lanes.min()), _number(lanes.max())
     if first == last:  # the usual case: all lanes in one tensor
-        argument = _checked(launch, kind, first, builder.grid_idx, lanes, size)
+        argument = _checked(launch, kind, first, builder.grid_idx, lanes, size, (data, on))
         return private.TensorHandle(data - argument.shift, ptrs.dtype)
     real, numbers = np.array(data), _number(data)
     for number in np.unique(_number(lanes)):
         mine = data[on & (numbers == number)]
-        argument = _checked(launch, kind, number, builder.grid_idx, mine, size)
+        argument = _checked(
+            launch, kind, number, builder.grid_idx, mine, size, (data, on & (numbers == number))
+        )
         real[numbers == number] -= argument.shift
     return private.TensorHandle(real, ptrs.dtype)
 
@@ -147,7 +157,7 @@ def _number(address: Any) -> Any:
 
 
 def _checked(
-    launch: Launch, kind: str, number: Any, program: Any, lanes: np.ndarray, size: int
+    launch: Launch, kind: str, number: Any, program: Any, lanes: np.ndarray, size: int, block: Block
 ) -> Argument:
     """The argument all `lanes` lie in.
 
@@ -162,7 +172,8 @@ def _checked(
         raise _outside(launch, kind, argument, program, lanes, size)
     for observer in _observers:
         offsets = (lanes - np.uint64(argument.base)).astype(np.int64)
-        observer(launch, kind, argument, tuple(program), offsets, size)
+        whole = (block[0].astype(np.int64) - argument.base, block[1])
+        observer(launch, kind, argument, tuple(program), offsets, size, whole)
     return argument
 
 

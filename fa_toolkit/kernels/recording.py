@@ -8,8 +8,9 @@ from __future__ import annotations
 import linecache
 import re
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ import numpy as np
 import torch
 
 from . import runtime
+from .lanes import Lanes, lanes_of
 
 Range = tuple[int, int]
 _LABEL = re.compile(r"\s*# step: (\w+)")
@@ -35,6 +37,7 @@ class Access:
         line: line number of the access in its source file.
         box: half-open range of the indices touched, one for each axis of the tensor.
         bytes: bytes requested, masked lanes not counted.
+        lanes: the block of lanes, those masked off included.
     """
 
     kernel: str
@@ -45,14 +48,39 @@ class Access:
     line: int
     box: tuple[Range, ...]
     bytes: int
+    lanes: Lanes | None = None
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One line of a kernel's file that one program reached.
+
+    Args:
+        accesses: how many accesses had been made before the line ran.
+    """
+
+    kernel: str
+    program: tuple[int, ...]
+    step: str
+    line: int
+    accesses: int
 
 
 @dataclass(frozen=True)
 class Recording:
-    """Everything kernels did while a function ran, and what the function returned."""
+    """Everything kernels did while a function ran, and what the function returned.
+
+    Args:
+        shapes: the shape of each tensor argument that was accessed.
+        visits: the lines that ran, in order, where `record_lines` watched.
+        files: where each kernel stands.
+    """
 
     accesses: list[Access]
     result: Any
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    visits: list[Visit] = field(default_factory=list)
+    files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def bytes_read(self) -> int:
@@ -132,25 +160,80 @@ def record(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Recording:
         BackendUnavailable: where no kernel can run.
         ArgumentError: on a GPU, if `fn` is a function of a notebook.
     """
+    return _recorded(fn, args, kwargs, lines=False)
+
+
+def record_lines(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Recording:
+    """As `record`, and `visits` says which lines of the kernels' files each program ran.
+
+    It watches through Python's own tracing, so it is slower, and a debugger sees nothing meanwhile.
+
+    Raises:
+        BackendUnavailable, ArgumentError: as `record`.
+    """
+    return _recorded(fn, args, kwargs, lines=True)
+
+
+def _recorded(
+    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, lines: bool
+) -> Recording:
     if runtime.require() != "interpreter":
         from .recording_child import record_in_child
 
-        recording: Recording = record_in_child(fn, args, kwargs)
+        recording: Recording = record_in_child(fn, args, kwargs, lines=lines)
         return recording
     from .interpreter_memory import observed
 
     accesses: list[Access] = []
+    shapes: dict[str, tuple[int, ...]] = {}
+    files: dict[str, str] = {}
+    visits: list[Visit] = []
 
     def note(
-        launch: Any, kind: Any, argument: Any, program: Any, offsets: np.ndarray, size: int
+        launch: Any,
+        kind: Any,
+        argument: Any,
+        program: Any,
+        offsets: np.ndarray,
+        size: int,
+        block: Any,
     ) -> None:
         step, line = place_of(launch.code)
         box = tuple(map(span_of, indices_of(argument.tensor, offsets // size)))
         place = tuple(int(i) for i in program)
+        lanes = lanes_of(argument.tensor, block[0] // size, block[1])
+        shapes[argument.name] = tuple(int(n) for n in argument.tensor.shape)
+        files[launch.kernel] = launch.code.co_filename
+        moved = offsets.size * size
         accesses.append(
-            Access(launch.kernel, kind, argument.name, place, step, line, box, offsets.size * size)
+            Access(launch.kernel, kind, argument.name, place, step, line, box, moved, lanes)
         )
 
     with observed(note):
-        result = fn(*args, **kwargs)
-    return Recording(accesses, result)
+        if not lines:
+            return Recording(accesses, fn(*args, **kwargs), shapes, visits, files)
+        with _watched(lambda *where: visits.append(Visit(*where, len(accesses)))):
+            return Recording(accesses, fn(*args, **kwargs), shapes, visits, files)
+
+
+@contextmanager
+def _watched(note: Callable[[str, tuple[int, ...], str, int], None]) -> Iterator[None]:
+    """Call `note(kernel, program, step, line)` for every line that runs of a kernel's own file."""
+    from .interpreter_memory import current_program, running
+
+    def lines(frame: FrameType, event: str, _: Any) -> Any:
+        if event == "line" and running:
+            step, _line = place_of(running[-1].code)
+            note(running[-1].kernel, current_program(), step, frame.f_lineno)
+        return lines
+
+    def calls(frame: FrameType, event: str, _: Any) -> Any:
+        inside = running and frame.f_code.co_filename == running[-1].code.co_filename
+        return lines if inside else None
+
+    before = sys.gettrace()
+    sys.settrace(calls)
+    try:
+        yield
+    finally:
+        sys.settrace(before)

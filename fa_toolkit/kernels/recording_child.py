@@ -31,7 +31,9 @@ def on_cpu(value: Any) -> Any:
     return {k: on_cpu(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
-def record_in_child(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def record_in_child(
+    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, lines: bool = False
+) -> Any:
     """The `Recording` of `fn(*args, **kwargs)`, made in a process of its own.
 
     Raises:
@@ -52,7 +54,7 @@ def record_in_child(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
                 "要记录自己写的函数，请设置 TRITON_INTERPRET=1 后重启",
             ),
         )
-    payload = pickle.dumps((current(), fn, on_cpu(args), on_cpu(kwargs)))
+    payload = pickle.dumps((current(), lines, fn, on_cpu(args), on_cpu(kwargs)))
     environment = {**os.environ, "TRITON_INTERPRET": "1", "CUDA_VISIBLE_DEVICES": ""}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     try:
@@ -76,13 +78,13 @@ def record_in_child(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
 def main() -> None:
     """The child's side: read a call, record it, write the recording or the error."""
     from ..language import choose
-    from .recording import record
+    from .recording import record, record_lines
 
     answer, sys.stdout = sys.stdout.buffer, sys.stderr  # kernels may print
-    language, fn, args, kwargs = pickle.loads(sys.stdin.buffer.read())
+    language, lines, fn, args, kwargs = pickle.loads(sys.stdin.buffer.read())
     choose(language)
     try:
-        outcome: Any = record(fn, *args, **kwargs)
+        outcome: Any = (record_lines if lines else record)(fn, *args, **kwargs)
         written = pickle.dumps(outcome)
     except Exception as error:
         written = pickle.dumps(error)

@@ -113,8 +113,9 @@ class _Reader:
         return cls(problem, tile, splits, places, problem.len_k // max(len(rows[0]), 1), [])
 
     def note(
-        self, launch: Any, kind: Any, argument: Any, program: Any, offsets: np.ndarray, size: int
-    ) -> None:
+        self, launch: Any, kind: Any, argument: Any, program: Any, offsets: np.ndarray, size: int,
+        _: Any,
+    ) -> None:  # fmt: skip
         """One load or store; those of lengths, page ids and sinks are no events."""
         if argument.name not in _TENSORS:
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from oracles import SHAPES_THAT_HURT, case_id, make_qkv
@@ -122,3 +123,90 @@ def test_matmul_rereads_by_tiles() -> None:
     recording = kernels.record(kernels.matmul, a, b, blocks=(16, 32, 16))
     assert recording.bytes_read == 4 * (a.numel() * 64 // 32 + b.numel() * 32 // 16)
     assert recording.bytes_written == 4 * 32 * 64
+
+
+def test_lanes_say_where_each_stands_and_which_are_off() -> None:
+    x = torch.arange(10.0)
+    first, *_, last = kernels.record(kernels.vector_add, x, x, block=8).accesses
+    assert first.lanes is not None and last.lanes is not None
+    assert (first.lanes.shape, first.lanes.axes, first.lanes.start) == ((8,), (0,), (0,))
+    assert first.lanes.off == 0 and last.lanes.off == 6
+    assert last.lanes.start == (8,) and last.lanes.on.tolist() == [True, True, *[False] * 6]
+
+
+@pytest.mark.parametrize("layout", ["plain", "padded"])
+def test_lanes_of_a_tile_follow_the_tensors_axes_and_its_transpose(layout: str) -> None:
+    problem = AttentionProblem(1, 2, 1, 14, 14, 10, 12, causal=True)
+    q, k, v = make_qkv(problem, torch.float32, layout=layout)
+    tile = TileShape(4, 8)
+    recording = kernels.record(kernels.flash_forward, q, k, v, causal=True, tile=tile)
+    assert recording.shapes["q_ptr"] == (1, 2, 14, 10) and recording.shapes["lse_ptr"] == (1, 2, 14)
+    for access in recording.accesses:
+        lanes = access.lanes
+        assert lanes is not None and access.bytes == 4 * int(lanes.on.sum())
+        assert lanes.off == lanes.on.size - lanes.on.sum()
+        where = np.argwhere(lanes.on)
+        for axis, (low, high) in enumerate(access.box):
+            if axis in lanes.axes:  # the lanes that are on are exactly the box
+                along = lanes.start[axis] + where[:, lanes.axes.index(axis)]
+                assert (along.min(), along.max() + 1) == (low, high)
+    k_lanes = next(a.lanes for a in recording.accesses if a.argument == "k_ptr")
+    assert k_lanes is not None and k_lanes.shape == (16, 8) and k_lanes.axes == (3, 2)
+    last_q = [a.lanes for a in recording.accesses if a.argument == "q_ptr"][-1]
+    assert last_q is not None and last_q.shape == (4, 16) and last_q.axes == (2, 3)
+    assert last_q.off == 4 * 16 - 2 * 10
+
+
+def test_lines_are_those_of_the_source_in_the_order_they_ran() -> None:
+    import inspect
+    import linecache
+    import sys
+
+    before = sys.gettrace()
+    x = torch.arange(10.0)
+    recording = kernels.record_lines(kernels.vector_add, x, x, block=8)
+    assert sys.gettrace() is before
+    plain = kernels.record(kernels.vector_add, x, x, block=8)
+    assert recording.accesses == plain.accesses and plain.visits == []
+    file = recording.files["vector_add_kernel"]
+    assert file == inspect.getsourcefile(kernels.vector_add)
+    code = {visit.line: linecache.getline(file, visit.line) for visit in recording.visits}
+    assert "tl.program_id(0)" in code[min(code)] and "tl.store" in code[max(code)]
+    for program in ((0, 0, 0), (1, 0, 0)):
+        mine = [visit for visit in recording.visits if visit.program == program]
+        assert [v.line for v in mine] == sorted({v.line for v in mine})  # no loop in this kernel
+    for number, access in enumerate(recording.accesses):
+        before_it = [v for v in recording.visits if v.accesses <= number]
+        assert (before_it[-1].line, before_it[-1].program) == (access.line, access.program)
+
+
+def test_lines_of_a_labelled_kernel_carry_its_steps() -> None:
+    q, k, v = make_qkv(AttentionProblem(1, 1, 1, 8, 8, 16, causal=True), torch.float32)
+    recording = kernels.record_lines(
+        kernels.flash_forward, q, k, v, causal=True, tile=TileShape(4, 4)
+    )
+    first = [visit.step for visit in recording.visits if visit.program[0] == 0]
+    assert list(dict.fromkeys(first)) == [
+        "",
+        "load_q",
+        "load_kv",
+        "scores",
+        "mask",
+        "update",
+        "store",
+    ]
+    update = {visit.line for visit in recording.visits if visit.step == "update"}
+    stored = {visit.line for visit in recording.visits if visit.step == "store"}
+    assert min(update) < min(
+        v.line for v in recording.visits if not v.step
+    )  # the fold stands above
+    assert max(stored) == max(visit.line for visit in recording.visits)
+
+
+def test_what_stops_a_recording_gives_pythons_tracing_back() -> None:
+    import sys
+
+    before = sys.gettrace()
+    with pytest.raises(KeyError):
+        kernels.record_lines(lambda: {}["nothing"])
+    assert sys.gettrace() is before
