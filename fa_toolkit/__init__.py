@@ -21,6 +21,7 @@ _SUBMODULES = (
     "exercises",
     "hardware",
     "huggingface",
+    "interview",
     "io_model",
     "kernels",
     "language",

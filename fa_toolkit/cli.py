@@ -15,65 +15,17 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import __version__, language
+from .command_texts import ABOUT as _ABOUT
+from .command_texts import HELP as _HELP
+from .command_texts import OPTIONS as _OPTIONS
+from .command_texts import SAID as _SAID
+from .command_texts import WORDS as _WORDS
 from .errors import FaError
 from .language import LANGUAGES, Text, say
 
 #: exit codes, as in the shell's own conventions
 DONE, NOT_SO, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
-_ABOUT = Text(
-    "Flash Attention, taught and built: the course and its toolkit.",
-    "Flash Attention：讲清楚，写出来。课程与工具包。",
-)
-_HELP = {
-    "lab": Text("open the course in JupyterLab", "用 JupyterLab 打开课程"),
-    "doctor": Text(
-        "look at this machine; the exit code says whether the course can be worked",
-        "检查这台机器；退出码表示能不能学这门课",
-    ),
-    "quiz": Text("answer the questions of a chapter here", "在终端里做一章的题目"),
-    "progress": Text("what you answered, chapter by chapter", "各章的答题情况"),
-    "check": Text("check your solution of an exercise", "检查一道练习的解答"),
-    "bench": Text(
-        "time our kernels beside others on this GPU; without one, bytes and recorded figures",
-        "在这块 GPU 上与其他实现并排计时；没有 GPU 则看字节数和记录下来的数字",
-    ),
-}
-_OPTIONS = {
-    "lang": Text("en or zh; without it the system's language", "en 或 zh；不写则用系统语言"),
-    "port": Text("port; without it the first free one from 8888", "端口；不写则从 8888 起找空闲的"),
-    "ip": Text("address to listen on", "监听的地址"),
-    "no_browser": Text("do not open a browser", "不打开浏览器"),
-    "study": Text("folder of your copies of the notebooks", "存放你自己那份 notebook 的文件夹"),
-    "chapter": Text("chapter to open, 0 to begin with", "打开哪一章，从 0 开始"),
-    "extra": Text("after --: options for jupyter-lab itself", "-- 之后：交给 jupyter-lab 的选项"),
-    "plain": Text("plain lines instead of a table", "纯文本，不画表格"),
-    "quiz_chapter": Text("number of the chapter; without it a list", "章号；不写则列出各章"),
-    "bank": Text("folder of another question bank", "另一个题库的文件夹"),
-    "exercise": Text("id such as 03.merge; without it a list", "编号，如 03.merge；不写则列出全部"),
-    "file": Text(
-        "your solution: solution.py, or solution.py:function",
-        "你的解答：solution.py 或 solution.py:函数名",
-    ),
-}
-_WORDS = {
-    "help": Text("show this help message and exit", "显示这份帮助"),
-    "version": Text("show program's version number and exit", "显示版本号"),
-    "positional": Text("positional arguments", "参数"),
-    "optional": Text("options", "选项"),
-    "usage": Text("usage: ", "用法："),
-    "error": Text("{prog}: error: {message}\n", "{prog}：{message}\n"),
-}
-#: What argparse says, and the same in Chinese.
-_SAID = (
-    (r"the following arguments are required: (.*)", r"还缺：\1"),
-    (r"argument (.*?): invalid choice: (.*) \(choose from (.*)\)", r"\1：没有 \2，可以写 \3"),
-    (r"argument (.*?): invalid int value: (.*)", r"\1：\2 不是整数"),
-    (r"argument (.*?): invalid float value: (.*)", r"\1：\2 不是数"),
-    (r"argument (.*?): expected one argument", r"\1：后面要写一个值"),
-    (r"argument (.*?): not allowed with argument (.*)", r"\1 不能与 \2 同用"),
-    (r"unrecognized arguments: (.*)", r"不认识：\1"),
-)
 _OPENING = Text(
     "JupyterLab opens here (Ctrl+C twice ends it):", "JupyterLab 的地址（按两次 Ctrl+C 结束）："
 )
@@ -196,10 +148,31 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument("--plain", action="store_true", help=say(_OPTIONS["plain"]))
 
     quiz = add("quiz", _quiz)
-    quiz.add_argument("chapter", nargs="?", type=int, help=say(_OPTIONS["quiz_chapter"]))
-    quiz.add_argument("--bank", type=Path, metavar="DIR", help=say(_OPTIONS["bank"]))
+    from .quiz import command
 
-    add("progress", _progress)
+    quiz.add_argument(
+        "chapter", nargs="?", type=command.chapter_or_act, metavar="chapter|lint|stats",
+        help=say(_OPTIONS["quiz_chapter"]),
+    )  # fmt: skip
+    quiz.add_argument("--bank", type=Path, metavar="PATH", help=say(_OPTIONS["bank"]))
+
+    review = add("review", _review)
+    review.add_argument("--limit", type=int, default=20, help=say(_OPTIONS["limit"]))
+
+    interview = add("interview", _interview)
+    interview.add_argument("--minutes", type=int, default=20, help=say(_OPTIONS["minutes"]))
+    interview.add_argument("--topics", default="", help=say(_OPTIONS["topics"]))
+    interview.add_argument("--level", default="adaptive", help=say(_OPTIONS["level"]))
+    interview.add_argument("--save", type=Path, metavar="FILE", help=say(_OPTIONS["save"]))
+
+    progress = add("progress", _progress)
+    acts = progress.add_mutually_exclusive_group()
+    acts.add_argument("--export", type=Path, metavar="FILE", help=say(_OPTIONS["export"]))
+    acts.add_argument(
+        "--import", type=Path, metavar="FILE", dest="source", help=say(_OPTIONS["import"])
+    )
+    acts.add_argument("--reset", action="store_true", help=say(_OPTIONS["reset"]))
+    progress.add_argument("--yes", action="store_true", help=say(_OPTIONS["yes"]))
 
     check = add("check", _check)
     check.add_argument("exercise", nargs="?", help=say(_OPTIONS["exercise"]))
@@ -253,15 +226,36 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _quiz(options: argparse.Namespace) -> int:
+    from .quiz import command
+
+    if options.chapter in command.ACTS:
+        return command.run(options.chapter, options.bank)
     from .terminal import quiz
 
-    return quiz(options.chapter, bank=options.bank)
+    return quiz(command.chapter_to_ask(options.chapter, options.bank), bank=options.bank)
+
+
+def _review(options: argparse.Namespace) -> int:
+    from .rehearsing import review
+
+    return review(max(1, options.limit))
+
+
+def _interview(options: argparse.Namespace) -> int:
+    from .rehearsing import interview
+
+    topics = [name.strip() for name in options.topics.split(",") if name.strip()]
+    return interview(options.minutes, topics, options.level, save=options.save)
 
 
 def _progress(options: argparse.Namespace) -> int:
-    from .terminal import progress
+    from . import rehearsing
 
-    return progress()
+    if options.export or options.source:
+        return rehearsing.carry(to=options.export, source=options.source)
+    if options.reset:
+        return rehearsing.reset(sure=options.yes)
+    return rehearsing.progress()
 
 
 def _check(options: argparse.Namespace) -> int:

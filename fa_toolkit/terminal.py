@@ -1,4 +1,4 @@
-"""Quiz, progress and exercise checks as a conversation in the terminal."""
+"""Quiz and exercise checks as a conversation in the terminal. Plain text where it is no terminal."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import inspect
 import re
 import string
 import sys
+import textwrap
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -44,62 +45,91 @@ _AT_LINE = Text(" in line {line} of {path}", "（{path} 第 {line} 行）")
 _EXERCISES = Text("Exercises: fa check <id> <file.py>", "练习：fa check <编号> <文件.py>")
 
 Ask = Callable[[str], str]
+_MARKS = {"✓": "green", "○": "yellow", "?": "yellow", "✗": "red", "◐": "yellow"}
 
 
-class _Leave(Exception):  # noqa: N818  (not an error: the learner says so)
+class Leave(Exception):  # noqa: N818  (not an error: the learner says so)
     """The learner leaves the quiz."""
 
 
 def quiz(chapter: int | None, *, bank: Path | None = None, ask: Ask = input) -> int:
     """Ask the questions of a chapter that are still open, one after the other."""
     from .quiz import load_bank
-    from .quiz.plain import question_text, verdict_text
     from .quiz.session import Session
 
-    console = _console()
+    out = console()
     loaded = load_bank(bank)
     if chapter is None:
-        console.print(say(_CHAPTERS if loaded.chapters else _NONE))
+        out.print(say(_CHAPTERS if loaded.chapters else _NONE))
         for number, found in sorted(loaded.chapters.items()):
             title = say(Text(found.title.en, found.title.zh))
-            console.print(say(_LINE, number=number, title=title, n=len(found.questions)))
+            out.print(say(_LINE, number=number, title=title, n=len(found.questions)))
         return 0
-    record, restore = _memory(chapter) if bank is None else (None, None)
-    session = Session(chapter, bank=loaded, record=record, restore=restore)
-    console.print(say(_KEYS), style="dim")
-    try:
-        for position in range(len(session.questions)):
-            session.go(position)
-            console.print(f"\n{question_text(session, position)}")
-            if session.verdict is not None:
-                console.print(say(_ALREADY, score=session.verdict.score), style="dim")
-                continue
-            verdict = _until_judged(session, ask, console)
-            if verdict is not None:
-                console.print(verdict_text(verdict))
-                if session.note:
-                    console.print(session.note, style="yellow")
-    except (_Leave, EOFError):
-        console.print()
-    mean, answered = session.points
-    end = _END if answered else _END_NONE
-    console.print(say(end, answered=answered, total=len(session.questions), mean=mean))
+    record, restore, report = _memory(chapter) if bank is None else (None, None, None)
+    ask_all(Session(chapter, bank=loaded, record=record, restore=restore, report=report), ask)
     return 0
 
 
-def _until_judged(session: Any, ask: Ask, console: Console) -> Any:
+def ask_all(session: Any, ask: Ask) -> None:
+    """Ask what is still open of a session, show each verdict, and say how it went."""
+    from .quiz.plain import question_text, verdict_text
+
+    out = console()
+    out.print(say(_KEYS), style="dim")
+    try:
+        for position in range(len(session.questions)):
+            session.go(position)
+            out.print()
+            show(question_text(session, position), out)
+            if session.verdict is not None:
+                out.print(say(_ALREADY, score=session.verdict.score), style="dim")
+                continue
+            verdict = _until_judged(session, ask, out)
+            if verdict is not None:
+                out.print()
+                show(verdict_text(verdict), out)
+                if session.note:
+                    out.print(session.note, style="yellow")
+    except (Leave, EOFError):
+        out.print()
+    mean, answered = session.points
+    end = _END if answered else _END_NONE
+    out.print(say(end, answered=answered, total=len(session.questions), mean=mean), style="bold")
+
+
+def show(text: str, out: Console) -> None:
+    """Print lines, coloured by the mark they begin with where the terminal has colours."""
+    for at, line in enumerate(text.splitlines()):
+        style = _MARKS.get(line.strip()[:1], "bold" if at == 0 else "")
+        for part in _broken(line, out):
+            out.print(part, style=style or None)
+
+
+def _broken(line: str, out: Console) -> list[str]:
+    """A line in parts that fit the terminal and keep its margin."""
+    if out.soft_wrap or len(line) <= out.width:
+        return [line]
+    margin = " " * (len(line) - len(line.lstrip()))
+    further = margin + "  " * (line.strip()[:1] in _MARKS)
+    return textwrap.wrap(
+        line.strip(), out.width, initial_indent=margin, subsequent_indent=further,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def _until_judged(session: Any, ask: Ask, out: Console) -> Any:
     """Ask again until an answer could be judged; None if the question was skipped."""
     while True:
         answer, problem = read_answer(session, ask)
         if problem:
-            console.print(problem, style="yellow")
+            out.print(problem, style="yellow")
             continue
         if answer is None:
             return None
         verdict = session.answer(answer)
         if verdict.judged:
             return verdict
-        console.print(verdict.note, style="yellow")
+        out.print(verdict.note, style="yellow")
 
 
 def read_answer(session: Any, ask: Ask) -> tuple[Any, str]:
@@ -166,7 +196,7 @@ def _keys(shown: dict[str, Any], *groups: str) -> list[str]:
 def _line(ask: Ask, prompt: str) -> str:
     line = ask(prompt).strip()
     if line.lower() in ("q", "quit", "exit"):
-        raise _Leave
+        raise Leave
     return line
 
 
@@ -175,17 +205,17 @@ def check(exercise: str | None, target: str | None) -> int:
     from . import exercises
     from .course.memory import record_report
 
-    console = _console()
+    out = console()
     if exercise is None or target is None:
-        console.print(say(_EXERCISES))
+        out.print(say(_EXERCISES))
         for known in exercises.ids():
-            console.print(f"  {known:<16}{say(exercises.get(known).title)}")
+            out.print(f"  {known:<16}{say(exercises.get(known).title)}")
         return 0 if exercise is None else 2
     asked = exercises.get(exercise)
     fn = load_function(target, entry=asked.entry, triton=asked.needs_triton)
     report = exercises.check(exercise, fn)
     record_report(report)
-    console.print(str(report))
+    out.print(str(report))
     return 0 if report.outcome == "passed" else 1
 
 
@@ -256,22 +286,17 @@ def _line_of(error: BaseException, path: Path) -> str:
     return say(_AT_LINE, path=path, line=lines[-1]) if lines else ""
 
 
-def progress() -> int:
-    """What was answered so far, a line for each chapter."""
-    from .progress import store
-
-    _console().print(str(store().summary()))
-    return 0
-
-
-def _console() -> Console:
-    """Prints texts as they are. Chinese is broken by the terminal, which knows where it may be."""
-    return Console(highlight=False, markup=False, soft_wrap=current() == "zh")
+def console() -> Console:
+    """Prints texts as they are. Chinese is broken by the terminal, which knows where it may be; what
+    goes into a file or a pipe is not broken at all.
+    """
+    whole = current() == "zh" or not sys.stdout.isatty()
+    return Console(highlight=False, markup=False, soft_wrap=whole)
 
 
-def _memory(chapter: int) -> tuple[Any, Any]:
+def _memory(chapter: int) -> tuple[Any, Any, Any]:
     """How answers are kept and found again: the same store the notebooks use."""
     from .progress import store
 
     kept = store()
-    return kept.record, lambda: kept.latest(chapter, kind="quiz")
+    return kept.record, lambda: kept.latest(chapter, kind="quiz"), kept.note_said

@@ -94,6 +94,17 @@ def test_memories_nest_and_get_slower(key: str) -> None:
     assert clocks == sorted(clocks)
 
 
+@every_gpu
+def test_the_link_to_the_host_is_the_slowest_of_all(key: str) -> None:
+    record = GPUS[key]
+    if record.pcie_generation is None:
+        assert key in ("h20", "b200") and record.host_bandwidth is None
+        return
+    assert 15e9 < record.need("host_bandwidth") < record.need("hbm_bandwidth") / 4
+    whole = {3: 32e9, 4: 64e9, 5: 128e9}[record.pcie_generation]  # both directions, as sold
+    assert record.host_bandwidth == pytest.approx(whole / 2, rel=0.02)
+
+
 @pytest.mark.parametrize("key", TENSOR_RATE)
 def test_rates_are_dense_and_fit_the_architecture(key: str) -> None:
     record = GPUS[key]

@@ -40,12 +40,15 @@ FLOORS = {
     "quiz": 8,
     "exercises": 8,
     "progress": 9,
+    "interview": 9,
     "course": 10,
     "cli": 10,
     "doctor": 10,
     "study": 10,
     "lab": 10,
     "terminal": 10,
+    "rehearsing": 10,
+    "command_texts": 10,
     "__main__": 10,
 }
 #: On these floors modules may import each other: the base, the door and its operator, the wiring.
@@ -60,7 +63,7 @@ NEVER = (
 GUARDED = {
     "triton": {"kernels"},
     "ipywidgets": {"viz", "quiz", "course"},
-    "anywidget": {"viz", "quiz", "course"},
+    "anywidget": {"viz", "quiz", "interview", "course"},
     "transformers": {"huggingface"},
 }
 #: Single files that may all the same: solutions of exercises are kernels a learner writes, and

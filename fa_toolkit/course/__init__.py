@@ -17,9 +17,16 @@ __all__ = [
     "check",
     "compare",
     "copy_bandwidth",
+    "export_progress",
     "hint",
+    "import_progress",
+    "interview",
+    "last_interview",
     "progress",
     "quiz",
+    "readiness",
+    "reset_progress",
+    "review",
     "show_source",
     "solution",
     "start",
@@ -75,6 +82,7 @@ def _asked(chapter: int, only: list[str] | None = None) -> Any:
         lang=language.current(),
         record=kept.record,
         restore=lambda: kept.latest(chapter),
+        report=kept.note_said,
         learner=str(getattr(kept, "learner", "")),
         only=only,
     )
@@ -165,6 +173,77 @@ def progress() -> None:
     from .reports import progress_card
 
     progress_card(standings()).show()
+
+
+def interview(
+    *, minutes: int | None = None, topics: Sequence[str] = (), level: str | None = None
+) -> Any:
+    """A mock interview as a card: choose, answer against the clock, read the report.
+
+    Args:
+        minutes: chosen beforehand, as are `topics` (ids) and `level` ("adaptive", "warm-up",
+            "core", "senior"); the card lets the candidate change all of them.
+
+    Raises:
+        ArgumentError, UnknownNameError: if there is no such interview.
+    """
+    from ..interview.widget import InterviewCard
+    from .rehearsal import interview_state, plan
+
+    held = interview_state()
+    held.plan = plan(minutes, topics, level, held.bank)
+    return InterviewCard(held)
+
+
+def last_interview() -> None:
+    """Show the report of the latest mock interview again, also of one that was cut off."""
+    from .rehearsal import last_report_card
+
+    last_report_card().show()
+
+
+def review(limit: int = 20) -> Any:
+    """The questions that are due, likeliest forgotten first, as a card like a quiz."""
+    from .rehearsal import review_card
+
+    return review_card(limit)
+
+
+def readiness() -> None:
+    """Show how ready you are, topic by topic, over time."""
+    from .rehearsal import standing
+    from .standing import readiness_card
+
+    readiness_card(standing()).show()
+
+
+def export_progress(path: str) -> None:
+    """Write everything you answered to a new JSON file, for another machine or for safety.
+
+    Raises:
+        StoreError: if the file is there already or cannot be written.
+    """
+    from .keeping import exported
+
+    exported(path).show()
+
+
+def import_progress(path: str) -> None:
+    """Add the answers of an exported file that are not here yet. Twice is as once.
+
+    Raises:
+        StoreError: if it is no exported file; nothing is added then.
+    """
+    from .keeping import imported
+
+    imported(path).show()
+
+
+def reset_progress(*, confirm: str = "") -> None:
+    """Forget every answer. Called without `confirm` it forgets nothing and says what to pass."""
+    from .keeping import reset
+
+    reset(confirm).show()
 
 
 def show_source(obj: Any) -> None:

@@ -18,6 +18,10 @@ TITLES: dict[int, Text] = {
     4: Text("Flash Attention in tiles", "分块的 Flash Attention"),
     5: Text("Triton basics", "Triton 基础"),
     6: Text("The flash kernel", "Flash kernel"),
+    7: Text("Recomputation", "重计算"),
+    8: Text("Speed", "速度"),
+    9: Text("Inference and variants", "推理与各种变体"),
+    11: Text("Fact check", "事实核对"),
     12: Text("Interview", "面试"),
 }
 

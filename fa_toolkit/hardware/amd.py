@@ -20,6 +20,7 @@ MI300X = GPU(
     shared_per_block=64 * KiB,
     l2=8 * 4 * MiB,
     l2_bandwidth=8 * 2048 * 2.1e9,
+    pcie_generation=5,
     hbm_bytes=192 * GiB,
     hbm_bandwidth=5300e9,
     peak_flops={
@@ -42,6 +43,7 @@ MI300X = GPU(
             " and have no field here"
         ),
         "l2_bandwidth": f"{_CDNA3}: 2 KB/clk on each of 8 dies x boost_clock",
+        "pcie_generation": f"{_SHEET} (PCIe Gen 5 x16)",
         "hbm_bytes": f"{_SHEET} (192 GB HBM3)",
         "hbm_bandwidth": f"{_SHEET} (5.3 TB/s)",
         "peak_flops": f"{_SHEET}, matrix rates without sparsity",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .ampere import BANKS, DISSECTED, EXP
+from .ampere import BANKS, DISSECTED, EXP, GUIDE
 from .record import GPU, Figure, GiB, KiB, MiB
 
 _GH100 = "NVIDIA H100 Tensor Core GPU Architecture, whitepaper V1.04 (2023)"
@@ -26,6 +26,8 @@ H100_SXM = GPU(
     shared_per_sm=228 * KiB,
     shared_per_block=227 * KiB,
     l2=50 * MiB,
+    warps_per_sm=64,
+    pcie_generation=5,
     hbm_bytes=80 * GiB,
     hbm_bandwidth=3352e9,
     peak_flops={
@@ -45,6 +47,8 @@ H100_SXM = GPU(
         "shared_per_sm": _TUNING,
         "shared_per_block": _TUNING,
         "l2": f"{_TABLE} (51200 KB)",
+        "warps_per_sm": GUIDE,
+        "pcie_generation": f"{_SHEET} (PCIe Gen5: 128 GB/s, both directions together)",
         "hbm_bytes": _SHEET,
         "hbm_bandwidth": f"{_SHEET} (3.35 TB/s); whitepaper table: 3352 GB/s",
         "peak_flops": f"{_TABLE}, without sparsity; the tensor rates are at 1,830 MHz",
@@ -136,11 +140,14 @@ _H20 = (
     " (96 GB, 4.0 TB/s, 148 / 74 / 44 / 296 TFLOP/s fp16 / TF32 / fp32 / FP8, no sparsity)"
 )
 
+_LINK = ("pcie_generation", "host_bandwidth")  # not told for the H20
+
 H20 = replace(
     H100_SXM,
     key="h20",
     name="H20",
     sms=78,
+    pcie_generation=None,
     l2=60 * MiB,
     hbm_bytes=96 * GiB,
     hbm_bandwidth=4000e9,
@@ -152,7 +159,7 @@ H20 = replace(
         "float32": 44e12,
     },
     sources={
-        **H100_SXM.sources,
+        **{name: text for name, text in H100_SXM.sources.items() if name not in _LINK},
         "sms": "device property multi_processor_count of an H20 (78)",
         "l2": _H20.replace("96 GB,", "60 MB of L2, 96 GB,"),
         "hbm_bytes": _H20,

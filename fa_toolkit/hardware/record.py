@@ -53,6 +53,8 @@ class GPU:
         registers_per_sm: bytes of register file in one SM.
         l1_per_sm: L1 and shared memory together, of which `shared_per_sm` may be shared memory.
         shared_per_block: the most shared memory one block (one Triton program) can have.
+        warps_per_sm: the most warps that one SM keeps resident.
+        pcie_generation: of the link to the host; all of ours have 16 lanes.
         peak_flops: dense FLOP/s by dtype, matrix units with fp32 accumulation; "float32" is the
             rate without them, "tf32" with them.
         boost_clock: SM clock in Hz behind the derived figures.
@@ -75,6 +77,8 @@ class GPU:
     shared_per_block: int | None = None
     l2: int | None = None
     l2_bandwidth: float | None = None
+    warps_per_sm: int | None = None
+    pcie_generation: int | None = None
     hbm_bytes: int | None = None
     hbm_bandwidth: float | None = None
     peak_flops: Mapping[str, float] = field(default_factory=dict, hash=False)
@@ -121,6 +125,19 @@ class GPU:
         if self.sms is None or self.exp_per_clock is None or self.boost_clock is None:
             return None
         return self.sms * self.exp_per_clock * self.boost_clock
+
+    @property
+    def host_bandwidth(self) -> float | None:
+        """Bytes per second that the link to the host carries in one direction. Derived.
+
+        Example:
+            >>> from fa_toolkit.hardware import gpu
+            >>> round(gpu("a100-40").host_bandwidth / 1e9, 1)
+            31.5
+        """
+        if self.pcie_generation is None:
+            return None
+        return PCIE_LANES * _PCIE_RATE[self.pcie_generation] * _PCIE_CODE / 8
 
     @property
     def registers(self) -> int | None:
@@ -210,6 +227,8 @@ NUMERIC = (
     "shared_per_block",
     "l2",
     "l2_bandwidth",
+    "warps_per_sm",
+    "pcie_generation",
     "hbm_bytes",
     "hbm_bandwidth",
     "boost_clock",
@@ -221,7 +240,14 @@ NUMERIC = (
     "shared",
     "l1",
     "bandwidth_ratio",
+    "host_bandwidth",
 )
+
+PCIE_LANES = 16
+#: Transfers per second of one lane, and the part of them that is data: PCI-SIG, PCI Express Base
+#: Specification, revisions 3.0, 4.0 and 5.0.
+_PCIE_RATE = {3: 8e9, 4: 16e9, 5: 32e9}
+_PCIE_CODE = 128 / 130
 
 _DERIVED = {
     "sram_bandwidth": "sms x shared_bytes_per_clock x boost_clock",
@@ -230,6 +256,10 @@ _DERIVED = {
     "shared": "sms x shared_per_sm",
     "l1": "sms x l1_per_sm",
     "bandwidth_ratio": "sram_bandwidth / hbm_bandwidth",
+    "host_bandwidth": (
+        "16 lanes x 8, 16 or 32 GT/s (PCIe 3, 4, 5) x 128/130 / 8 bits, one direction"
+        " (PCI-SIG, PCI Express Base Specification)"
+    ),
 }
 
 

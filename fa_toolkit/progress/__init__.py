@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from .readiness import readiness
+from .schedule import Schedule, gaps
 from .store import Store, store
 from .summary import ChapterSummary, Summary
 
-__all__ = ["ChapterSummary", "Store", "Summary", "store"]
+__all__ = ["ChapterSummary", "Schedule", "Store", "Summary", "gaps", "readiness", "store"]

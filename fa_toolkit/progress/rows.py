@@ -65,10 +65,7 @@ class Interview(NamedTuple):
     at: str
 
 
-ATTEMPT, SAID, INTERVIEW = (
-    ", ".join(kind._fields)  # type: ignore[attr-defined]
-    for kind in (Attempt, Said, Interview)
-)
+ATTEMPT, SAID, INTERVIEW = (", ".join(kind._fields) for kind in (Attempt, Said, Interview))
 
 
 def new_attempt(given: Mapping[str, Any]) -> Attempt:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from ..errors import BackendUnavailable
 from ..language import Text
-from .rows import Attempt
-from .times import Timed, evidence, local_date
+from .rows import Attempt, new_attempt
+from .times import EPOCH, Timed, evidence, local_date
 
 if TYPE_CHECKING:
     from fsrs import Card, Scheduler
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 PASS, FIRM = 60, 85
 #: how likely it is to be still known on the day it is asked again
 RETENTION = 0.9
-SOON = timedelta(minutes=10)
 MOST_DAYS = 365
 AGAIN, HARD, GOOD = 1, 2, 3
 
@@ -105,12 +104,8 @@ class Schedule:
         ]
 
     def is_due(self, review: Review) -> bool:
-        """Intervals of days end with the learner's day, shorter ones at their minute."""
-        if review.due <= self.now:
-            return True
-        last = self.states[review.item][-1].when
-        days = review.due - last >= timedelta(days=1)
-        return days and local_date(review.due, self.zone) <= local_date(self.now, self.zone)
+        """Whether the learner's day on which it is due has begun."""
+        return local_date(review.due, self.zone) <= local_date(self.now, self.zone)
 
     def next_due(self) -> datetime | None:
         """When the next question that is not due yet will be."""
@@ -120,6 +115,24 @@ class Schedule:
 def recall(state: State, at: datetime) -> float:
     """How likely what an answer showed is still known at a later time."""
     return float(model().get_card_retrievability(state.card, at.astimezone(UTC)))
+
+
+def gaps(scores: Sequence[float]) -> list[int]:
+    """Days until a question comes back after each answer, each given on the day it was due.
+
+    Example:
+        >>> short, longer, longest = gaps([100, 100, 100])
+        >>> short < longer < longest
+        True
+    """
+    day, log, found = EPOCH, list[Timed](), []
+    for score in scores:
+        given = {"item": "q", "kind": "quiz", "chapter": 0, "answer": "", "outcome": ""}
+        log.append(Timed(new_attempt({**given, "score": score}), day))
+        due = Schedule(log, day, UTC).reviews()[0].due
+        found.append((due - day).days)
+        day = due
+    return found
 
 
 @functools.cache
@@ -140,8 +153,8 @@ def model() -> Scheduler:
         ) from error
     return Scheduler(
         desired_retention=RETENTION,
-        learning_steps=(SOON,),
-        relearning_steps=(SOON,),
+        learning_steps=(),  # nothing comes back the same day: that would test the feedback
+        relearning_steps=(),
         maximum_interval=MOST_DAYS,
         enable_fuzzing=False,
     )

@@ -37,7 +37,7 @@ def settle(attempts: Iterable[Attempt], now: datetime) -> list[Timed]:
     origins: dict[str, list[Attempt]] = {}
     for attempt in attempts:
         origins.setdefault(attempt.origin, []).append(attempt)
-    timed = []
+    timed: list[Timed] = []
     for own in origins.values():
         own.sort(key=lambda attempt: attempt.seq)
         timed += map(Timed, own, _believed([read(a.at) for a in own], now))

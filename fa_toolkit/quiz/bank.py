@@ -34,6 +34,7 @@ from .text_question import TextQuestion
 from .yaml_source import Source, read_yaml
 
 _Model = TypeVar("_Model", bound=BaseModel)
+Known = tuple[Mapping[str, Claim], Mapping[str, Bilingual], Mapping[str, Paper]]
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -156,6 +157,17 @@ def load_bank(path: str | Path | None = None) -> Bank:
     Raises:
         BankError: naming file, line, field and what to write there.
     """
+    sides, files = find_files(path)
+    stamps = tuple((file, _stamp(file)) for file in [*sides, *files])
+    return _read_bank(stamps)
+
+
+def find_files(path: str | Path | None = None) -> tuple[list[Path], list[Path]]:
+    """The files of a bank: claims, topics and papers; and those with questions.
+
+    Raises:
+        BankError: if there is none with questions.
+    """
     folder = data_folder() if path is None else Path(path)
     files = sorted(folder.glob("[0-9][0-9]_*.yaml")) if folder.is_dir() else [folder]
     if path is not None and folder.is_dir() and not files:
@@ -170,8 +182,7 @@ def load_bank(path: str | Path | None = None) -> Bank:
             expected=Text("a YAML file or a folder with some", "YAML 文件，或放着它们的文件夹"),
             got=Text("none", "没有"),
         )
-    stamps = tuple((file, _stamp(file)) for file in [*sides, *files])
-    return _read_bank(stamps)
+    return sides, files
 
 
 def _stamp(file: Path) -> tuple[int, int]:
@@ -184,10 +195,8 @@ def _stamp(file: Path) -> tuple[int, int]:
 
 @functools.lru_cache(maxsize=8)
 def _read_bank(stamps: tuple[tuple[Path, tuple[int, int]], ...]) -> Bank:
-    claims_file, topics_file, papers_file, *files = (path for path, _ in stamps)
-    claims = _claims(read_yaml(claims_file))
-    topics = _validated(TypeAdapter(dict[str, Bilingual]), read_yaml(topics_file))
-    papers = _validated(TypeAdapter(dict[str, Paper]), read_yaml(papers_file))
+    sides, files = [path for path, _ in stamps[:3]], [path for path, _ in stamps[3:]]
+    claims, topics, papers = known = read_sides(sides)
     chapters: dict[int, Chapter] = {}
     questions: dict[str, Question] = {}
     for file in files:
@@ -196,9 +205,7 @@ def _read_bank(stamps: tuple[tuple[Path, tuple[int, int]], ...]) -> Bank:
         if chapter.chapter in chapters:
             raise faults.repeated(source, ("chapter",), str(chapter.chapter))
         for at, question in enumerate(chapter.questions):
-            _check_question(source, at, question, chapter.chapter, (claims, topics, papers))
-            if isinstance(question, TextQuestion):
-                attach(question, file.parent, source.place(("questions", at)))
+            check_question(source, at, question, chapter.chapter, known)
             if question.id in questions:
                 raise faults.repeated(source, ("questions", at, "id"), question.id)
             questions[question.id] = question
@@ -212,6 +219,20 @@ def _read_bank(stamps: tuple[tuple[Path, tuple[int, int]], ...]) -> Bank:
         frozen(claims),
         frozen(topics),
         frozen(papers),
+    )
+
+
+def read_sides(sides: list[Path]) -> Known:
+    """The claims, topics and papers that questions may name.
+
+    Raises:
+        BankError: naming file, line and field.
+    """
+    claims, topics, papers = map(read_yaml, sides)
+    return (
+        _claims(claims),
+        _validated(TypeAdapter(dict[str, Bilingual]), topics),
+        _validated(TypeAdapter(dict[str, Paper]), papers),
     )
 
 
@@ -231,13 +252,12 @@ def _claims(source: Source) -> dict[str, Claim]:
     return claims
 
 
-def _check_question(
-    source: Source,
-    at: int,
-    question: Question,
-    chapter: int,
-    known: tuple[Mapping[str, Claim], Mapping[str, Bilingual], Mapping[str, Paper]],
-) -> None:
+def check_question(source: Source, at: int, question: Question, chapter: int, known: Known) -> None:
+    """Refuse a question whose id, topic, claims, papers, calls or patterns lead nowhere.
+
+    Raises:
+        BankError: naming the first such field.
+    """
     here = ("questions", at)
     claims, topics, papers = known
     if question.id.startswith("Q-") and int(question.id[2:4]) != chapter:
@@ -268,6 +288,8 @@ def _check_question(
                 keys.append((name, key.call, key.args))
     for name, call, args in keys:
         check_call(call, args, source.place((*here, *name.split("."))))
+    if isinstance(question, TextQuestion):
+        attach(question, source.path.parent, source.place(here))
 
 
 def _mistake_keys(question: NumberQuestion) -> list[tuple[str, Call | float]]:

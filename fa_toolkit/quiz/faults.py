@@ -36,16 +36,27 @@ _SHAPES: Mapping[str, Text] = {
 
 def from_pydantic(source: Source, error: ValidationError) -> BankError:
     """The first fault of a file as one error; the hint says how many more there are."""
-    first, *others = error.errors()
-    field = _real(source.data, first["loc"])
-    expected, got, hint = _sentence(dict(first), field)
+    first, *others = each(source, error)
     if others:
         more = Text(f" ({len(others)} more after this one)", f"（之后还有 {len(others)} 处）")
         first_one = (
-            Text("mend this one first", "先改这一处") if not isinstance(hint, Text) else hint
+            Text("mend this one first", "先改这一处")
+            if not isinstance(first.hint, Text)
+            else first.hint
         )
-        hint = Text(first_one.en + more.en, first_one.zh + more.zh)
-    if first["type"].startswith("union_tag"):
+        first.hint = Text(first_one.en + more.en, first_one.zh + more.zh)
+    return first
+
+
+def each(source: Source, error: ValidationError) -> list[BankError]:
+    """Every fault of a file as an error of its own."""
+    return [_one(source, dict(fault)) for fault in error.errors()]
+
+
+def _one(source: Source, fault: dict[str, Any]) -> BankError:
+    field = _real(source.data, fault["loc"])
+    expected, got, hint = _sentence(fault, field)
+    if fault["type"].startswith("union_tag"):
         field = (*field, "kind")
     return BankError(source.place(field), expected=expected, got=got, hint=hint)
 

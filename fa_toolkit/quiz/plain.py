@@ -8,6 +8,7 @@ import textwrap
 from ..language import Language, say, using
 from . import wording as w
 from .markup import to_html, to_plain
+from .models import Question
 from .session import Session
 from .verdict import Verdict
 from .view import JSON, question_view
@@ -16,10 +17,13 @@ from .view import JSON, question_view
 def question_text(session: Session, position: int, lang: Language | None = None) -> str:
     """One question as text, options lettered, without its answer."""
     lang = lang or session.lang
-    question = session.questions[position]
+    return asked_text(session.questions[position], lang, session, f"{position + 1}. ")
+
+
+def asked_text(question: Question, lang: Language, session: Session, lead: str = "   ") -> str:
+    """A question as text behind a lead of three columns."""
     with using(lang):
         shown = question_view(question, lang, session)
-    lead = f"{position + 1}. "
     lines = [textwrap.indent(to_plain(question.prompt[lang]), "   ").replace("   ", lead, 1)]
     lines += [f"   {line}" for line in _lines(shown)]
     return "\n".join(lines)

@@ -14,6 +14,7 @@ import traitlets
 
 from ..language import Text, using
 from .bank import Bank
+from .models import Question
 from .number_marks import in_unit
 from .numbers import read_number, show, spoken
 from .plain import quiz_html, quiz_text
@@ -34,7 +35,7 @@ class QuizCard(anywidget.AnyWidget):
     files = traitlets.Dict().tag(sync=True)  # chapter number -> notebook beside this one
 
     def __init__(self, session: Session) -> None:
-        super().__init__(view=view(session), drafts={}, files=_neighbours())
+        super().__init__(view=view(session), drafts={}, files=neighbours())
         self.session = session
         self.on_msg(self._hear)
 
@@ -58,14 +59,18 @@ class QuizCard(anywidget.AnyWidget):
         self.send({"done": message.get("serial")})
 
     def _reading(self, text: object) -> dict[str, str]:
+        return self.reading(self.session.question, self.session.lang, text)
+
+    @staticmethod
+    def reading(question: Question, lang: str, text: object) -> dict[str, str]:
         """How a number is read while it is typed; says nothing of whether it is right."""
-        with using(self.session.lang):
+        with using(lang):
             reading = read_number(text if isinstance(text, str) else "")
             if reading.empty:
                 return {"as": "", "problem": ""}
             if reading.value is None:
                 return {"as": "", "problem": spoken(reading.problem)}
-            unit = getattr(self.session.question, "unit", None)
+            unit = getattr(question, "unit", None)
             if not reading.has_unit:
                 mark = {None: "", "x": " ×"}.get(unit, f" {unit}")
                 return {"as": show(reading.value) + mark, "problem": ""}
@@ -85,7 +90,7 @@ def _whole(value: object) -> int:
     return int(value) if isinstance(value, (int, float)) and abs(value) < 1e6 else 0
 
 
-def _neighbours() -> dict[str, str]:
+def neighbours() -> dict[str, str]:
     """Notebooks beside the running one, so that a verdict can lead back to a chapter."""
     try:
         names = sorted(path.name for path in Path.cwd().glob("[0-9][0-9]_*.ipynb"))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 _NAMES = {
     "memory_growth": "figures.growth",
-    "memory_ladder": "figures.ladder",
+    "memory_ladder": "memory_levels",
     "peak_memory": "figures.rates",
     "notebook_page": "exporting",
     "pointer_grid": "figures.pointers",
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from . import palette
     from .exporting import notebook_page
     from .figures.growth import memory_growth
-    from .figures.ladder import memory_ladder
     from .figures.pointers import pointer_grid
     from .figures.rates import peak_memory, rate_lines
     from .figures.roofline import roofline_figure
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from .figures.walk import tile_walk
     from .flash_tiles import tile_player
     from .hbm_traffic import traffic_player
+    from .memory_levels import memory_ladder
     from .sliders import scrub
     from .softmax_stepper import stepper
 

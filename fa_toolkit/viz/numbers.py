@@ -52,6 +52,19 @@ def rate(per_second: float, unit: str = "B/s") -> str:
     return _scaled(per_second, 1000, tuple(p + unit for p in ("", "k", "M", "G", "T", "P", "E")))
 
 
+def duration(seconds: float) -> str:
+    """Seconds in the unit that suits them.
+
+    Example:
+        >>> duration(2), duration(4.65e-6), duration(5e-10)
+        ('2 s', '4.65 µs', '0.5 ns')
+    """
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{plain(seconds / size)} {unit}"
+    return f"{plain(seconds / 1e-9)} ns"
+
+
 def _scaled(value: float, base: int, units: tuple[str, ...]) -> str:
     step = 0
     while value >= base and step < len(units) - 1:

@@ -22,7 +22,7 @@ PLAYER = ".fa-player"
 CELLS = [
     "import fa_toolkit as fa\nwidget = fa.viz.stepper([1, 2, 3, 4], blocks=2, lang={lang!r})\nwidget",
     "widget.step, widget.prediction",
-    "fa.viz.memory_ladder('a100-40', lang={lang!r})",
+    "fa.viz.softmax_bars([1, 2, 3, 4], 2, lang={lang!r})",
     "box = fa.viz.scrub(fa.viz.softmax_bars, blocks=(1, 4), lang={lang!r})\nbox",
 ]
 

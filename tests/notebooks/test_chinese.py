@@ -10,7 +10,7 @@ import pytest
 from chapters import CHINESE, ENGLISH, FOLDER, code, prose
 from chapters import cells as all_cells
 
-TOGETHER = ("00_start_here", "03_softmax_in_blocks", "04_flash_attention_in_tiles")
+TOGETHER = ("00_start_here", "03_softmax_in_blocks", "04_flash_attention_in_tiles", "12_interview")
 PATHS = sorted({FOLDER / "zh" / f"{name}.ipynb" for name in TOGETHER} | set(CHINESE))
 IDS = [path.stem for path in PATHS]
 

@@ -11,7 +11,7 @@ from fa_toolkit.io_model import flash_forward_traffic
 from fa_toolkit.problem import AttentionProblem, TileShape
 from fa_toolkit.quiz.keys import CALLABLE, check_call, key_value
 from fa_toolkit.quiz.models import Call
-from fa_toolkit.quiz.states import running_states
+from fa_toolkit.quiz.states import merged_parts, row_gradients, running_states
 
 
 def test_a_key_is_what_the_package_computes() -> None:
@@ -90,3 +90,31 @@ def test_running_states_by_hand() -> None:
     assert second.factor == pytest.approx(e**-2)
     assert second.l == pytest.approx((1 + 1 / e) * (1 + e**-2))
     assert second.acc == pytest.approx(e**-3 + 1)
+
+
+def test_row_gradients_are_those_of_autograd() -> None:
+    import torch
+
+    s, v = [0.5, -1.0, 2.0], [1.0, 3.0, -2.0]
+    scores = torch.tensor(s, dtype=torch.float64, requires_grad=True)
+    values = torch.tensor(v, dtype=torch.float64, requires_grad=True)
+    out = torch.softmax(scores, 0) @ values
+    out.backward(torch.tensor(4.0, dtype=torch.float64))
+    found = row_gradients(s, v, 4.0)
+    assert [g.ds for g in found] == pytest.approx(scores.grad.tolist())  # type: ignore[union-attr]
+    assert [g.dv for g in found] == pytest.approx(values.grad.tolist())  # type: ignore[union-attr]
+    assert {round(g.delta, 9) for g in found} == {round(4.0 * out.item(), 9)}
+    assert sum(g.ds for g in found) == pytest.approx(0, abs=1e-12)
+
+
+def test_merged_parts_are_the_whole_row() -> None:
+    import torch
+
+    s, v = torch.tensor([1.0, 5.0, 2.0]).double(), torch.tensor([3.0, -1.0, 7.0]).double()
+    halves = [(s[:1], v[:1]), (s[1:], v[1:])]
+    outs = [(torch.softmax(a, 0) @ b).item() for a, b in halves]
+    lses = [torch.logsumexp(a, 0).item() for a, _ in halves]
+    merged = merged_parts(outs, lses)
+    assert merged.o == pytest.approx((torch.softmax(s, 0) @ v).item())
+    assert merged.lse == pytest.approx(torch.logsumexp(s, 0).item())
+    assert merged_parts([9.0, 2.0], [-math.inf, 0.5]) == pytest.approx((2.0, 0.5))

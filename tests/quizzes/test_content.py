@@ -25,7 +25,7 @@ from fa_toolkit.quiz.text_question import TextQuestion
 from fa_toolkit.quiz.units import NONE, UNITS
 
 BANK = load_bank()
-CHAPTERS = range(7)
+CHAPTERS = (*range(10), 11)
 LAST_CHAPTER = 12
 LEAST = {0: 8}  # questions a chapter must have; 10 where nothing is said
 VERDICTS = {
@@ -171,7 +171,7 @@ def right_answers(question: Question) -> Any:
 
 def _base(question: NumberQuestion) -> str:
     """The base unit keys are in: bytes for MiB, FLOP, nothing for x."""
-    bases = ("B", "FLOP", "FLOP/B", "s", "B/s")
+    bases = ("B", "FLOP", "FLOP/B", "s", "B/s", "FLOP/s")
     dimension = UNITS[question.unit].dimension if question.unit else NONE
     return next((name for name in bases if UNITS[name].dimension == dimension), "")
 

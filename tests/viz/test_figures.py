@@ -17,6 +17,7 @@ from fa_toolkit import hardware, io_model, tiled, viz
 from fa_toolkit.errors import ArgumentError
 from fa_toolkit.problem import AttentionProblem, TileShape
 from fa_toolkit.viz.figures.growth import fitted_exponent
+from fa_toolkit.viz.figures.ladder import ladder_figure
 from fa_toolkit.viz.figures.pointers import lanes
 from fa_toolkit.viz.figures.tiles import tile_kinds
 from fa_toolkit.viz.figures.traffic import traffic_rows
@@ -33,8 +34,8 @@ def _trace(**more: Any) -> tiled.Trace:
 
 
 FIGURES: dict[str, Callable[..., Figure]] = {
-    "ladder": lambda **k: viz.memory_ladder("a100-40", **k),
-    "ladder-h200": lambda **k: viz.memory_ladder("h200", **k),
+    "ladder": lambda **k: ladder_figure("a100-40", tensor=("s", 2**25), **k),
+    "ladder-h200": lambda **k: ladder_figure("h200", **k),
     "roofline": lambda **k: viz.roofline_figure("h200", {"flash": 300.0, "decode": 1.0}, **k),
     "traffic": lambda **k: viz.traffic_bars(SQUARE, TileShape(64, 64), **k),
     "traffic-heads": lambda **k: viz.traffic_bars(
@@ -116,12 +117,12 @@ def test_traffic_rows_are_the_whole_bill() -> None:
 
 def test_ladder_names_the_two_levels_of_the_a100_only() -> None:
     def said(key: str) -> str:
-        return "".join(t.get_text() for t in _labels(viz.memory_ladder(key, lang="en")))
+        return "".join(t.get_text() for t in _labels(ladder_figure(key, lang="en")))
 
     assert "20.25 MiB of L1 and shared memory, and 40 MiB of L2" in said("a100-40")
     assert "two levels" not in said("h200")
     for card in hardware.GPUS.values():
-        viz.memory_ladder(card)  # figures that are not published are said, not guessed
+        ladder_figure(card)  # figures that are not published are said, not guessed
 
 
 def test_tile_kinds_are_bottom_right() -> None:
@@ -159,7 +160,7 @@ def test_moments_replay_the_trace() -> None:
         lambda: viz.roofline_figure("h200", {"x": -1.0}),
         lambda: viz.tile_walk(_trace(), 99),
         lambda: viz.softmax_bars("a, b"),
-        lambda: viz.memory_ladder("a100-40", theme="sepia"),  # type: ignore[arg-type]
+        lambda: ladder_figure("a100-40", theme="sepia"),  # type: ignore[arg-type]
     ],
 )
 def test_what_cannot_be_drawn_is_said(make: Callable[[], Figure]) -> None:

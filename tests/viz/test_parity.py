@@ -8,6 +8,7 @@ import math
 import random
 import shutil
 import subprocess
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,17 @@ from fa_toolkit.io_model import (
     standard_forward_traffic,
     visible_pairs,
 )
+from fa_toolkit.language import using
 from fa_toolkit.problem import AttentionProblem, TileShape
 from fa_toolkit.tiled import trace_flash_decode
 from fa_toolkit.viz.flash_tiles.moment import moment
 from fa_toolkit.viz.flash_tiles.state import TileState, traced
 from fa_toolkit.viz.hbm_traffic.state import TENSORS, moves, trace
 from fa_toolkit.viz.numbers import amount, plain, rate, subtrahend
-from fa_toolkit.viz.player.words import filled
+from fa_toolkit.viz.player.words import both, filled
+from fa_toolkit.viz.softmax_stepper import frames as softmax
+from fa_toolkit.viz.softmax_stepper.sentences import formula, sentence
+from fa_toolkit.viz.softmax_stepper.words import SAYS, UI
 
 NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="Node is not installed")
@@ -57,6 +62,13 @@ FILMS: dict[str, tuple[AttentionProblem, TileShape, bool]] = {
     "backward": (AttentionProblem(len_q=12, len_k=12, head_dim=8, causal=True), TileShape(4, 4), True),
     "backward-ragged": (AttentionProblem(len_q=10, len_k=15, head_dim=4), TileShape(4, 8), True),
 }  # fmt: skip
+
+ROWS: list[tuple[list[float], list[int], list[list[float]] | None]] = [
+    ([1, 2, 3, 4], [2, 2], None), ([4, 3, 2, 1], [2, 2], None), ([1000, 1001], [1, 1], None), ([0], [1], [[5]]),
+    ([-5, -1, -3], [1, 2], [[1, 2, 3], [4, 5, 6], [-7, 8, 9]]), ([3, 3, 3, 3, 3], [4, 1], None),
+    ([-10000, 10000], [1, 1], [[0.5], [1e-6]]), ([float(i % 7) / 3 for i in range(16)], [1, 5, 3, 7], None),
+]  # fmt: skip
+SOFTMAX_WORDS = both({**UI, **{f"say_{name}": text for name, text in SAYS.items()}})
 
 
 def _problem(case: tuple[int, int, int, int, int, bool]) -> tuple[AttentionProblem, TileShape]:
@@ -105,6 +117,11 @@ def answers(tmp_path_factory: pytest.TempPathFactory, films: dict[str, TileState
         "films": [
             {"head": dict(state.head), "blob": base64.b64encode(state.blob).decode()}
             for state in films.values()
+        ],
+        "softmaxes": [
+            {"x": x, "blocks": blocks, "v": v, "words": SOFTMAX_WORDS[lang]}
+            for x, blocks, v in ROWS
+            for lang in ("en", "zh")
         ],
     }
     path = tmp_path_factory.mktemp("parity") / "asked.json"
@@ -183,3 +200,39 @@ def test_every_frame_of_a_film_is_pythons_moment(
             assert (rows, width) == values.shape
             assert np.allclose([float(x.replace("Infinity", "inf")) if isinstance(x, str) else x for x in first],
                                values.ravel()[:3], rtol=1e-6)  # fmt: skip
+
+
+def _same(mine: Any, theirs: Any) -> bool:
+    """Equal, numbers up to the last bits; the browser writes infinities as text."""
+    if isinstance(mine, (list, tuple)):
+        return len(mine) == len(theirs) and all(map(_same, mine, theirs))
+    if isinstance(mine, float) and theirs is not None:
+        other = float(str(theirs).replace("Infinity", "inf"))
+        return mine == other or math.isclose(mine, other, rel_tol=1e-6 if mine > 1e30 else 1e-12)
+    return bool(mine == theirs)
+
+
+@pytest.mark.parametrize("index", range(len(ROWS)), ids=[str(row[0][:4]) for row in ROWS])
+def test_softmax_is_stepped_the_same_way_in_the_same_words(answers: Any, index: int) -> None:
+    x, blocks, v = ROWS[index]
+    run = softmax.run(x, blocks, v)
+    for found, lang in zip(answers["softmaxes"][2 * index : 2 * index + 2], ("en", "zh"), strict=True):  # fmt: skip
+        assert _same(run.whole, found["run"]["whole"]) and _same(run.out, found["run"]["out"])
+        for rule, p in run.first.items():
+            seen = float(str(found["run"]["first"][rule]).replace("Infinity", "inf"))
+            both_nan = math.isnan(p) and math.isnan(seen)
+            assert both_nan or math.isclose(p, seen, rel_tol=1e-6, abs_tol=1e-9), rule
+        for view, frames in run.views.items():
+            assert len(frames) == len(found["run"]["views"][view]) == len(found["said"][view])
+            steps = zip(frames, found["run"]["views"][view], found["said"][view], strict=True)
+            for frame, shown, said in steps:
+                for name, value in asdict(frame).items():
+                    close = _same(value, shown[name]) or (
+                        name == "no_max" and math.isclose(value, float(shown[name]), rel_tol=1e-6)
+                    )
+                    assert close, (view, frame.kind, name, value, shown[name])
+                with using(lang):
+                    for open_, told in enumerate(said):
+                        assert told["says"] == sentence(run, view, frame, asked=bool(open_))
+                        rows = formula(run, view, frame, asked=bool(open_))
+                        assert told["rows"] == [list(row) for row in rows]

@@ -29,9 +29,11 @@ from fa_toolkit.viz.flash_tiles.frames import CUTS, MOST_NUMBERS, frames
 from fa_toolkit.viz.flash_tiles.state import DEFAULT_PROBLEM, DEFAULT_TILE
 from fa_toolkit.viz.hbm_traffic import words as traffic_words
 from fa_toolkit.viz.player.words import SHELL
+from fa_toolkit.viz.softmax_stepper import words as softmax_words
 
 SMALL = AttentionProblem(len_q=12, len_k=12, head_dim=8, causal=True)
 TILE = TileShape(4, 4)
+MAKERS = [viz.tile_player, viz.traffic_player, viz.stepper]
 
 
 def _bundle(player: Any) -> dict[str, Any]:
@@ -72,7 +74,17 @@ def test_a_correction_tells_the_factor_that_was_applied() -> None:
     assert asked is grown[0] and asked.asks == asked.numbers[1]
 
 
-@pytest.mark.parametrize("words", [tile_words.UI, tile_words.SAYS, traffic_words.UI, SHELL])
+WORDS = [
+    tile_words.UI,
+    tile_words.SAYS,
+    traffic_words.UI,
+    softmax_words.UI,
+    softmax_words.SAYS,
+    SHELL,
+]
+
+
+@pytest.mark.parametrize("words", WORDS)
 def test_both_languages_have_the_same_fields_and_marks(words: dict[str, Any]) -> None:
     for name, text in words.items():
         for pattern in (r"\{\w+\}", r"\*([^*]*)\*", r"\|"):
@@ -188,7 +200,7 @@ def test_the_traffic_player_follows_its_sliders() -> None:
     )
 
 
-@pytest.mark.parametrize("make", [viz.tile_player, viz.traffic_player], ids=["tiles", "traffic"])
+@pytest.mark.parametrize("make", MAKERS, ids=[make.__name__ for make in MAKERS])
 def test_a_page_of_its_own_needs_nothing_else(make: Any, tmp_path: Any) -> None:
     player = make(lang="zh")
     player.step = 3
@@ -206,7 +218,7 @@ def test_a_page_of_its_own_needs_nothing_else(make: Any, tmp_path: Any) -> None:
     assert len(page) < 200_000
 
 
-@pytest.mark.parametrize("make", [viz.tile_player, viz.traffic_player], ids=["tiles", "traffic"])
+@pytest.mark.parametrize("make", MAKERS, ids=[make.__name__ for make in MAKERS])
 def test_outputs_without_a_front_end(make: Any) -> None:
     player = make(lang="en")
     data = _bundle(player)

@@ -6,18 +6,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ... import hardware
-from ...hardware import GPU, Rung
+from ...hardware import GPU
 from ...language import Text, say
-from ..numbers import amount, plain, rate
+from ..memory_levels.levels import HEADS, Level, levels, passes
+from ..memory_levels.words import LEVEL_NAMES, UI
+from ..numbers import amount, duration, plain, rate
 from ..palette import Theme, colour
 from .canvas import Sheet, axes, headline, sheet, source
 
-_LEVELS = {
-    "registers": Text("registers", "寄存器"),
-    "shared": Text("shared memory", "共享内存"),
-    "l2": Text("L2 cache", "L2 缓存"),
-    "hbm": Text("HBM", "显存 HBM"),
-}
 _TITLE = Text(
     "Memory of the {gpu}: small and fast, or large and slow", "{gpu} 的存储：小而快，大而慢"
 )
@@ -36,6 +32,7 @@ _TWO_LEVELS = Text(
     "“20 to 40 MB of SRAM” is two levels: {l1} of L1 and shared memory, and {l2} of L2.",
     "“SRAM 约 20～40 MB”说的是两级：L1 与共享内存共 {l1}，L2 另有 {l2}。",
 )
+_PASS = Text("its bandwidth (log scale); one pass over {t}", "它的带宽（对数刻度）；把 {t} 过一遍")
 _SOURCE = Text(
     "Source: fa_toolkit.hardware, which names a document for every figure. "
     "○ with the L1 cache it is cut from.",
@@ -43,25 +40,27 @@ _SOURCE = Text(
 )
 
 
-def memory_ladder(
+def ladder_figure(
     gpu: GPU | str = "a100-40",
     *,
+    tensor: tuple[str, int] | None = None,
     theme: Theme = "auto",
     lang: str | None = None,
     figure: Figure | None = None,
 ) -> Figure:
-    """Registers, shared memory, L2 and HBM of a GPU: size on the left, bandwidth on the right.
+    """The memories of a GPU: size on the left, bandwidth on the right. The player's still.
 
     Args:
         gpu: a record or a name that `hardware.gpu` knows.
+        tensor: which tensor ("q", "k", "s", "heads") and its bytes, to draw beside them.
 
     Raises:
         UnknownNameError: if no GPU has that name.
     """
     card = hardware.gpu(gpu) if isinstance(gpu, str) else gpu
-    rungs = hardware.ladder(card)
+    rungs = levels(card)
     known = card.hbm_bytes and card.shared and card.bandwidth_ratio
-    with sheet(9.6, 4.3, theme=theme, lang=lang, figure=figure) as page:
+    with sheet(9.6, 4.8, theme=theme, lang=lang, figure=figure) as page:
         finding = _FINDING if known else _SIZES_ONLY
         larger = plain((card.hbm_bytes or 0) / (card.shared or 1))
         slower = plain(card.bandwidth_ratio or 0)
@@ -69,7 +68,9 @@ def memory_ladder(
         left = axes(page, 0.17, 0.56, top=0.8, bottom=1.2)
         right = axes(page, 0.62, 0.97, top=0.8, bottom=1.2)
         _sizes(left, card, rungs, theme)
-        _speeds(right, rungs, theme)
+        _speeds(right, rungs, theme, tensor and passes(card, tensor[1]))
+        if tensor:
+            _beside(left, right, *tensor, theme)
         if card.l1 and card.l2 and card.name.startswith("A100"):
             _below(page, say(_TWO_LEVELS, l1=amount(card.l1), l2=amount(card.l2)))
         source(page, _SOURCE)
@@ -81,9 +82,9 @@ def _below(page: Sheet, text: str) -> None:
 
 
 def _rows(ax: Axes, theme: Theme, axis: str) -> None:
-    """Four rows, registers on top, with a light grid across."""
+    """Five rows, registers on top, with a light grid across."""
     ax.set_xscale("log")
-    ax.set_ylim(3.6, -0.6)
+    ax.set_ylim(4.6, -0.6)
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
     ax.grid(axis="x", which="major")
@@ -101,35 +102,36 @@ def _dot(ax: Axes, row: int, value: float, label: str, theme: Theme, *, solid: b
         ax.annotate(label, (value, row), (9, 0), textcoords="offset points", va="center")
 
 
-def _sizes(ax: Axes, card: GPU, rungs: tuple[Rung, ...], theme: Theme) -> None:
+def _sizes(ax: Axes, card: GPU, rungs: tuple[Level, ...], theme: Theme) -> None:
     _rows(ax, theme, say(_SIZE))
     ax.set_xlim(2.0**23, 2.0**40)
     ax.set_xticks([2.0**24, 2.0**30, 2.0**36], ["16 MiB", "1 GiB", "64 GiB"])
-    per_sm = {"registers": card.registers_per_sm, "shared": card.shared_per_sm}
     for row, rung in enumerate(rungs):
-        name = say(_LEVELS[rung.level])
-        part = per_sm.get(rung.level)
+        name = say(LEVEL_NAMES[rung.name])
+        part = rung.each
         ax.text(-0.38, row - 0.12 * bool(part), name, transform=ax.get_yaxis_transform(),
                 va="center", weight="bold")  # fmt: skip
         if part:
             ax.text(-0.38, row + 0.28, f"{card.sms} × {amount(part)}", va="center", fontsize=9,
                     transform=ax.get_yaxis_transform(), color=colour("soft", theme))  # fmt: skip
         if rung.bytes is None:
-            _unknown(ax, row, theme)
+            _unknown(ax, row, theme, UI["machine"] if rung.name == "host" else _UNKNOWN)
             continue
         _dot(ax, row, rung.bytes, "", theme, solid=True)
         label = amount(rung.bytes)
         edge = float(rung.bytes)
-        if rung.level == "shared" and card.l1 and card.l1 > rung.bytes:
+        if rung.name == "shared" and card.l1 and card.l1 > rung.bytes:
             _dot(ax, row, card.l1, "", theme, solid=False)
             edge, label = card.l1, f"{label}  ({amount(card.l1)})"
         ax.annotate(label, (edge, row), (10, 0), textcoords="offset points", va="center")
 
 
-def _speeds(ax: Axes, rungs: tuple[Rung, ...], theme: Theme) -> None:
+def _speeds(
+    ax: Axes, rungs: tuple[Level, ...], theme: Theme, times: tuple[float | None, ...] | None
+) -> None:
     _rows(ax, theme, say(_SPEED))
-    ax.set_xlim(1e11, 1e15)
-    ax.set_xticks([1e11, 1e12, 1e13, 1e14], ["0.1 TB/s", "1 TB/s", "10 TB/s", "100 TB/s"])
+    ax.set_xlim(1e10, 3e17 if times else 1e16)  # room for the labels
+    ax.set_xticks([1e10, 1e12, 1e14], ["0.01 TB/s", "1 TB/s", "100 TB/s"])
     for row, rung in enumerate(rungs):
         if rung.bandwidth is None:
             _unknown(ax, row, theme)
@@ -137,9 +139,25 @@ def _speeds(ax: Axes, rungs: tuple[Rung, ...], theme: Theme) -> None:
         label = rate(rung.bandwidth)
         if rung.measured:
             label += f" ({say(_MEASURED)})"
+        if times and (seconds := times[row]) is not None:
+            label += f" · {duration(seconds)}"
         _dot(ax, row, rung.bandwidth, label, theme, solid=not rung.measured)
 
 
-def _unknown(ax: Axes, row: int, theme: Theme) -> None:
-    ax.text(0.03, row, say(_UNKNOWN), transform=ax.get_yaxis_transform(), va="center",
+def _beside(left: Axes, right: Axes, what: str, size: int, theme: Theme) -> None:
+    """The tensor as a line through all sizes; the other axis says what its times are."""
+    name = say(UI[f"what_{what}"], h=HEADS)
+    ink = colour(what[0] if what in ("q", "k") else "s", theme)
+    low, high = left.get_xlim()
+    left.set_xlim(min(low, size / 2), max(high, size * 2))
+    left.axvline(size, color=ink, lw=2, zorder=1)
+    late = size > (low * high) ** 0.5
+    left.annotate(f"{name}: {amount(size)}", (size, -0.6), (-4 if late else 4, 3), color=ink,
+                  textcoords="offset points", ha="right" if late else "left", fontsize=10)  # fmt: skip
+    right.set_xlabel(say(_PASS, t=name))
+
+
+def _unknown(ax: Axes, row: int, theme: Theme, why: Text = _UNKNOWN) -> None:
+    at, side = (0.03, "left") if why is _UNKNOWN else (0.97, "right")
+    ax.text(at, row, say(why), transform=ax.get_yaxis_transform(), va="center", ha=side,
             color=colour("soft", theme))  # fmt: skip

@@ -1,64 +1,93 @@
-"""The stepper's sentences and formulas, in both languages. Numbers come from the frames.
+"""The stepper's words in both languages. `*…*` marks the number a sentence is about.
 
-`*…*` marks the number a sentence is about; `?` stands for the factor while the reader is asked.
+Which sentence a step says, and with which numbers, is in `sentences.py`.
 """
 
 from __future__ import annotations
 
-from ...language import Text, say
-from ..numbers import plain, subtrahend
-from .frames import Frame, Run
+from ...language import Text
 
 UI: dict[str, Text] = {
     "title": Text("Softmax, block by block", "softmax，一块一块来"),
-    "step": Text("step {n} of {total}", "第 {n} 步，共 {total} 步"),
+    "three": Text("three passes", "三遍"),
+    "online": Text("online", "在线"),
+    "merged": Text("merged parts", "分头算再合并"),
+    "view": Text("Played as", "播放方式"),
     "scores": Text("x, the scores", "x：分数"),
     "terms": Text("e^(x − m), the terms gathered in l", "e^(x − m)：已并入 l 的各项"),
+    "own_terms": Text("e^(x − m), each block from its own m", "e^(x − m)：每块以自己的 m 为基准"),
     "probabilities": Text("e^(x − m) / l, the probabilities", "e^(x − m) / l：概率"),
     "whole": Text("tick: softmax of the whole row", "短横线：整行一次算出的 softmax"),
+    "ratio": Text("ratio inside", "块内之比"),
     "block": Text("block {n}", "第 {n} 块"),
-    "kept": Text("Kept between blocks", "块与块之间只留这两个数"),
+    "kept": Text("Kept between blocks", "块与块之间只留这些"),
+    "kept_three": Text("Kept between passes", "遍与遍之间只留这些"),
+    "kept_merged": Text("Gathered", "已合并"),
     "nothing": Text("nothing yet", "还没有"),
     "rules": Text("The sum by three rules", "同一个和，三种规则"),
     "multiply": Text("multiply by the factor", "乘以修正因子"),
     "subtract": Text("subtract the rise of m", "逐项减去 m 的增量"),
     "no_max": Text("no maximum at all", "完全不减最大值"),
-    "play": Text("Play", "播放"),
-    "pause": Text("Pause", "暂停"),
-    "back": Text("One step back", "后退一步"),
-    "next": Text("One step on", "前进一步"),
-    "reset": Text("Back to the start", "回到开头"),
-    "position": Text("Step", "步骤"),
-    "keys": Text("play|step|first, last", "播放|逐步|首尾"),
+    "passes": Text("Numbers of x read", "已读的 x"),
+    "pass_1": Text("1 · maximum", "1 · 最大值"),
+    "pass_2": Text("2 · sum", "2 · 求和"),
+    "pass_3": Text("3 · output", "3 · 输出"),
+    "parts": Text("Parts, each from its own m", "各部分，以自己的 m 为基准"),
+    "more_parts": Text("… and {n} more", "……还有 {n} 个"),
+    "ways": Text("Three ways, one result", "三种做法，同一个结果"),
+    "reads": Text("x is read", "读 x"),
+    "times": Text("{n} times", "{n} 遍"),
+    "once": Text("once", "1 遍"),
+    "at_end": Text("the result stands here at the end", "走到最后，结果列在这里"),
+    "none_first": Text("no earlier sum to correct", "之前没有和，不用修正"),
+    "none_three": Text("none: m is final before the sum begins", "没有：求和之前 m 已定"),
+    "none_alone": Text("none: this block stands alone", "没有：这一块自己算"),
     "factor": Text("Your factor", "你猜的因子"),
-    "check": Text("Check", "核对"),
-    "show": Text("Show me", "看答案"),
-    "row": Text("Row", "行"),
+    "row": Text("x", "x"),
     "blocks": Text("Blocks", "分块"),
+    "values": Text("V", "V"),
     "use": Text("Use", "换上"),
     "presets": Text("or", "或选"),
-    "unreadable": Text(
-        "A number, please: 0.5, 1/2, 13.5% or e^(1-2).", "请写一个数：0.5、1/2、13.5% 或 e^(1-2)。"
-    ),
-    "right": Text("✓ you said {guess}", "✓ 你猜的是 {guess}"),
-    "wrong": Text("✗ you said {guess}. {why}", "✗ 你猜的是 {guess}。{why}"),
-    "shown": Text("shown without a guess", "没有猜，直接看的"),
-    "difference": Text(
-        "That is the difference; each term changes by a ratio.", "这是差；每一项变的是倍数。"
-    ),
-    "inverse": Text("The other way round: the terms shrink.", "反了：各项要变小。"),
     "unchanged": Text("1 would leave the sum as it was.", "乘 1 等于没改。"),
     "other": Text("e^(x − old m) becomes e^(x − new m).", "e^(x − 旧 m) 要变成 e^(x − 新 m)。"),
-    "offline": Text(
-        "A new row needs the running kernel; this page shows the saved one.",
-        "换一行数需要运行中的 Jupyter 内核；这里显示的是保存下来的那一行。",
+    "bad_number": Text(
+        "“{piece}” is not a number. Write numbers separated by commas, such as 1, 2, 3, 4.",
+        "“{piece}”不是数。请写用逗号隔开的数，例如 1, 2, 3, 4。",
+    ),
+    "bad_size": Text(
+        "{piece} is too large: numbers between −10,000 and 10,000 keep their labels.",
+        "{piece} 太大：−10,000 到 10,000 之间的数才标得下。",
+    ),
+    "bad_length": Text(
+        "{n} numbers: 1 to {most} can be shown, so that every bar keeps its label.",
+        "{n} 个数：能画 1 到 {most} 个，这样每根柱子都标得下。",
+    ),
+    "bad_block": Text(
+        "“{piece}” is no block: a whole number from 1 to {n}, the length of the row.",
+        "“{piece}”不能作块长：要 1 到 {n}（行长）之间的整数。",
+    ),
+    "bad_sum": Text(
+        "The blocks hold {sum} = {total} numbers, and the row has {n}.",
+        "各块共 {sum} = {total} 个数，而这一行有 {n} 个。",
+    ),
+    "bad_empty": Text(
+        "How many blocks? Write 2, or the length of each, such as 1, 3.",
+        "分成几块？写 2；或逐块写出长度，例如 1, 3。",
+    ),
+    "bad_rows": Text(
+        "V has {got} rows, and there are {n} numbers: one row each, such as 1, 0; 0, 1.",
+        "V 有 {got} 行，而数有 {n} 个：每个数一行，例如 1, 0; 0, 1。",
+    ),
+    "bad_width": Text(
+        "Rows of V are equally long, 1 to {most} numbers each.",
+        "V 的每行一样长，各 1 到 {most} 个数。",
     ),
 }
 
-_CAPTIONS: dict[str, Text] = {
+SAYS: dict[str, Text] = {
     "start": Text(
-        "{count} numbers will arrive in {blocks}. How much of softmax can be done before the last?",
-        "{count} 个数将分{blocks}到来。最后一块到之前，softmax 能算到哪一步？",
+        "{count} numbers arrive in blocks of {sizes}. How much of softmax can be done before the last?",
+        "{count} 个数分块到来，块长 {sizes}。最后一块到之前，softmax 能算到哪一步？",
     ),
     "arrive": Text("Block {n} arrives: *{values}*.", "第 {n} 块到了：*{values}*。"),
     "max_first": Text(
@@ -78,142 +107,80 @@ _CAPTIONS: dict[str, Text] = {
         "和 {l_old} 对应最大值 {m_old}。乘以多少，才对应最大值 {m}？",
     ),
     "correct": Text(
-        "Every old term was too large by the same factor, so the sum is multiplied by *{factor}*.",
-        "旧的每一项都大了同样的倍数，所以整个和乘以 *{factor}* 就改对了。",
+        "l and acc are multiplied by *{factor}*: every old term shrinks alike, so no ratio changes.",
+        "l 和 acc 都乘以 *{factor}*：旧的各项同样缩小，彼此之比不变。",
     ),
     "correct_one": Text(
-        "The maximum did not move, so the factor is *1* and the sum stays {l}.",
-        "最大值没有变，所以因子是 *1*，和仍是 {l}。",
+        "The maximum did not move, so the factor is *1*, and l and acc stay as they are.",
+        "最大值没有变，所以因子是 *1*，l 和 acc 不变。",
     ),
     "add": Text(
-        "The block adds its own terms, *{added}*, and the sum is {l}.",
-        "这一块加上自己的各项 *{added}*，和变成 {l}。",
+        "The block adds its own terms, *{added}*, and the sum is {l}; acc gathers term · v.",
+        "这一块加上自己的各项 *{added}*，和变成 {l}；acc 累积 各项 · v。",
     ),
     "add_first": Text(
-        "Measured from {m}, the terms of this block sum to *{l}*: that is l so far.",
-        "以 {m} 为基准，这一块各项之和是 *{l}*：这就是目前的 l。",
+        "Measured from {m}, the terms of this block sum to *{l}*; acc gathers term · v.",
+        "以 {m} 为基准，这一块各项之和是 *{l}*；acc 累积 各项 · v。",
     ),
     "done": Text(
-        "Divide by *{l}*: the same probabilities as softmax of the whole row, apart by at most {gap}.",
-        "除以 *{l}*：与整行一次算出的 softmax 相同，最大相差 {gap}。",
+        "Divide by *{l}*: the probabilities and the output of the whole row, and x was read once.",
+        "除以 *{l}*：正是整行的概率和输出，而 x 只读了一遍。",
     ),
-    "done_exact": Text(
-        "Divide by *{l}*: exactly the probabilities that softmax of the whole row gives.",
-        "除以 *{l}*：与整行一次算出的 softmax 完全相同。",
+    "start_three": Text(
+        "Three passes over {count} numbers: the maximum, the sum, the output. Each reads all of x.",
+        "{count} 个数走三遍：最大值、求和、输出。每一遍都要读完整个 x。",
+    ),
+    "scan": Text(
+        "Pass 1, block {n}: the largest number so far is *{m}*. Nothing can be summed yet.",
+        "第 1 遍，第 {n} 块：到目前为止最大的是 *{m}*。还不能求和。",
+    ),
+    "sum": Text(
+        "Pass 2, block {n} again: measured from the final {m}, its terms add *{added}*.",
+        "第 2 遍，再读第 {n} 块：以最终的 {m} 为基准，各项加上 *{added}*。",
+    ),
+    "write": Text(
+        "Pass 3, block {n} a third time: its probabilities are final, and o gathers p · v: *{acc}*.",
+        "第 3 遍，第三次读第 {n} 块：概率已定，o 累积 p · v：*{acc}*。",
+    ),
+    "done_three": Text(
+        "The same output, and nothing was ever corrected; but *{reads}* numbers were read for {count}.",
+        "输出相同，也从不修正；但为 {count} 个数读了 *{reads}* 个。",
+    ),
+    "start_merged": Text(
+        "Blocks of {sizes}, each on a chip of its own: none waits for another’s maximum.",
+        "块长 {sizes}，每块在自己的芯片上算：谁也不等别人的最大值。",
+    ),
+    "own_max": Text(
+        "Block {n} alone: its own maximum is *{m}*.", "第 {n} 块自己算：自己的最大值是 *{m}*。"
+    ),
+    "own_sum": Text(
+        "Block {n} alone: measured from its own {m}, its terms sum to *{l}*.",
+        "第 {n} 块自己算：以自己的 {m} 为基准，各项之和是 *{l}*。",
+    ),
+    "meet": Text(
+        "Two parts meet, one measured from {m_old}, one from {m_in}: the larger is *{m}*.",
+        "两部分相遇，一个以 {m_old} 为基准，一个以 {m_in} 为基准：较大的是 *{m}*。",
+    ),
+    "ask_weigh": Text(
+        "The part measured from {m_low} must be measured from {m}. Which factor does that?",
+        "以 {m_low} 为基准的那部分要改以 {m} 为基准。乘以多少？",
+    ),
+    "weigh": Text(
+        "Each part is multiplied once, by *{factor}* and *{factor_in}*: no ratio inside a part changes.",
+        "两部分各乘一次，*{factor}* 和 *{factor_in}*：各自内部之比不变。",
+    ),
+    "join": Text(
+        "Measured from the same {m}, the parts are simply added: l is *{l}*, and acc likewise.",
+        "同以 {m} 为基准，直接相加即可：l 是 *{l}*，acc 也一样。",
+    ),
+    "done_merged": Text(
+        "Divide by *{l}*: the same output as in one row, whatever the order of the parts.",
+        "除以 *{l}*：与整行的输出相同，合并的先后无所谓。",
     ),
 }
 
-
-def _list(values: list[float]) -> str:
-    shown = [plain(v, 4) for v in values]
-    return ", ".join(shown if len(shown) <= 6 else [*shown[:5], "…"])
-
-
-def _count_blocks(run: Run) -> str:
-    n = len(run.blocks)
-    return say(Text("{n} block{s}", " {n} 块"), n=n, s="" if n == 1 else "s")
-
-
-def caption(run: Run, frame: Frame, *, asked: bool = False) -> str:
-    """The one sentence of a step; `asked` gives the question instead of its answer."""
-    key = _caption_key(run, frame, asked)
-    added = (frame.l or 0.0) - (frame.factor or 0.0) * (frame.l_old or 0.0)
-    return say(
-        _CAPTIONS[key],
-        count=len(run.x),
-        blocks=_count_blocks(run),
-        n=frame.block + 1,
-        values=_list(run.x[frame.start : frame.stop]),
-        m=_number(frame.m),
-        m_old=_number(frame.m_old),
-        l=_number(frame.l),
-        l_old=_number(frame.l_old),
-        factor=_number(frame.factor),
-        added=_number(added),
-        gap=f"{run.gap:.0e}",
-    )
-
-
-def _caption_key(run: Run, frame: Frame, asked: bool) -> str:
-    if frame.kind == "max":
-        if frame.m_old is None:
-            return "max_first"
-        return "max_grows" if frame.m != frame.m_old else "max_stays"
-    if frame.kind == "correct":
-        return "ask" if asked else "correct_one" if frame.factor == 1 else "correct"
-    if frame.kind == "add":
-        return "add" if frame.factor is not None else "add_first"
-    if frame.kind == "done":
-        return "done_exact" if run.gap == 0 else "done"
-    return frame.kind
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else plain(value, 4)
-
-
-def formula(run: Run, frame: Frame, *, asked: bool = False) -> list[tuple[str, str, bool]]:
-    """Rows (name, text, lit) under the picture; `lit` marks what this step computes.
-
-    The same four rows at every step, so that nothing jumps.
-    """
-    lit = {"max": "m", "correct": "factor", "add": "l", "done": "p"}.get(frame.kind, "")
-    rows = {
-        "m": _formula_m(run, frame),
-        "factor": _formula_factor(frame, asked),
-        "l": _formula_l(run, frame, asked),
-        "p": _formula_p(frame),
-    }
-    return [(name, text, name == lit) for name, text in rows.items()]
-
-
-def _formula_m(run: Run, frame: Frame) -> str:
-    if frame.m is None:
-        return "−∞"
-    if frame.kind == "arrive":
-        return f"*{_number(frame.m)}*"
-    new = run.x[frame.start : frame.stop]
-    old = "−∞" if frame.m_old is None else _number(frame.m_old)
-    inside = _list(new) if len(new) <= 4 else _list([max(new)])
-    return f"max({old}, {inside}) = *{_number(frame.m)}*"
-
-
-def _formula_factor(frame: Frame, asked: bool) -> str:
-    if frame.kind in ("start", "arrive"):
-        return ""
-    if frame.factor is None:
-        return say(Text("no earlier sum to correct", "之前没有和，不用修正"))
-    if frame.kind == "max" or asked:
-        return "?"
-    power = f"e^({_number(frame.m_old)} − {_signed(frame.m)})"
-    return f"{power} = *{_number(frame.factor)}*"
-
-
-def _formula_l(run: Run, frame: Frame, asked: bool) -> str:
-    if frame.l is None:
-        return "0"
-    if frame.kind in ("arrive", "max"):
-        return f"*{_number(frame.l)}*"
-    old = ""
-    if frame.factor is not None:
-        factor = "?" if asked else _number(frame.factor)
-        old = f"{factor} · {_number(frame.l_old)}"
-    if frame.kind == "correct":
-        return f"{old} = ?" if asked else f"{old} = *{_number(frame.l)}*"
-    new = run.x[frame.start : frame.stop]
-    m = _signed(frame.m)
-    terms = [f"e^({_number(v)} − {m})" for v in new]
-    added = " + ".join(terms) if len(terms) <= 3 else f"Σ e^(x − {m})"
-    return f"{old} + {added} = *{_number(frame.l)}*" if old else f"{added} = *{_number(frame.l)}*"
-
-
-def _formula_p(frame: Frame) -> str:
-    if frame.kind != "done":
-        return ""
-    parts = [_number(p) if p is None or p >= 1e-4 or p == 0 else f"{p:.0e}" for p in frame.terms]
-    shown = ", ".join(parts if len(parts) <= 6 else [*parts[:5], "…"])
-    return f"e^(x − {_signed(frame.m)}) / {_number(frame.l)} = *{shown}*"
-
-
-def _signed(value: float | None) -> str:
-    return "" if value is None else subtrahend(value, 4)
+PRESETS: tuple[tuple[Text, str, str], ...] = (
+    (Text("1, 2, 3, 4: the maximum grows", "1, 2, 3, 4：最大值变大"), "1, 2, 3, 4", "2"),
+    (Text("4, 3, 2, 1: it stays", "4, 3, 2, 1：最大值不变"), "4, 3, 2, 1", "2"),
+    (Text("1000, 1001: overflow", "1000, 1001：溢出"), "1000, 1001", "2"),
+)

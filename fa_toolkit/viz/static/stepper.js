@@ -1,247 +1,176 @@
 // @ts-check
-// The online-softmax stepper: binds the model's traits to the player, the picture and the formula.
-import { fill, html, mark, svg } from "./dom.js";
-import { judge, readNumber } from "./guess.js";
-import { player } from "./player.js";
-import { HEIGHT, softmaxPicture } from "./softmax_picture.js";
+// The softmax stepper: three ways to play a row, the formula, the question, and the line where the reader types.
+import { html, svg } from "./dom.js";
+import { formula } from "./ledger.js";
+import { mount } from "./shell.js";
+import { sidePanel, waysTable } from "./softmax_panel.js";
+import { pictureHeight, softmaxPicture } from "./softmax_picture.js";
+import { softmaxRun } from "./softmax_run.js";
+import { readTyped, written } from "./softmax_typed.js";
+import { askedFactor, formulaRows, sentence } from "./softmax_words.js";
+import { factorRow } from "./tile_questions.js";
 
-/** @param {{ model: any, el: HTMLElement }} context */
-function render({ model, el }) {
-  const words = () => model.get("labels");
-  const run = () => model.get("payload");
-  const last = () => run().frames.length - 1;
-  const step = () => Math.min(model.get("step"), last());
-  const asked = () => {
-    const frame = run().frames[step()];
-    return frame.kind === "correct" && model.get("predict") && !(step() in model.get("guesses"));
-  };
-  const go = (/** @type {number} */ to) => {
-    model.set("step", Math.min(Math.max(0, to), last()));
-    model.save_changes();
-  };
-  const answer = (/** @type {Record<string, unknown>} */ guess) => {
-    model.set("guesses", { ...model.get("guesses"), [step()]: guess });
-    model.save_changes();
-  };
-  const frame = player(el, {
-    last,
-    step,
-    labels: words,
-    go,
-    next() {
-      if (asked()) return answer({ text: "", value: null, verdict: "shown" }), false;
-      if (step() >= last()) return false;
-      go(step() + 1);
-      return !asked() && step() < last();
-    },
-    typing(key) {
-      if (asked() && /^[0-9.(e-]$/.test(key)) input.focus();
-    },
-  });
+const ASKS = ["correct", "weigh"];
+/** What a reader has typed and not yet used, kept when the picture is built anew. @type {WeakMap<HTMLElement, string[]>} */
+const drafts = new WeakMap();
+
+/**
+ * @param {import("./shell.js").Shell} shell
+ * @returns {import("./shell.js").Scene}
+ */
+function build(shell) {
+  const words = shell.words();
+  const row = shell.setting("row");
+  const view = shell.setting("view");
+  const made = JSON.stringify([row, view]);
+  const run = softmaxRun(row.x, row.blocks, row.v);
+  const frames = run.views[view];
+  const height = pictureHeight(run.v[0].length);
+  const at = () => Math.min(shell.step(), frames.length - 1);
+  const key = (step = at()) => `${view}: ${row.x.join(", ")} / ${row.blocks.join(", ")} @ ${step}`;
+  const asked = (/** @type {number} */ step) => shell.predicts() && ASKS.includes(frames[step]?.kind) && !shell.guess(key(step));
 
   const picture = svg("svg", { role: "img", class: "fa-picture" });
-  const drawing = html("div", { class: "fa-drawing", style: `height: ${HEIGHT}px` });
+  const drawing = html("div", { class: "fa-drawing", style: `height: ${height}px` });
   drawing.append(picture);
-  const side = sidePanel();
-  const formula = html("div", { class: "fa-formula" });
-  frame.body.append(html("div", { class: "fa-stage" }, drawing, side.root), formula);
-  const input = /** @type {HTMLInputElement} */ (html("input", { type: "text", size: "9", class: "fa-guess" }));
-  const check = html("button", { type: "button", class: "fa-plain" });
-  const reveal = html("button", { type: "button", class: "fa-plain" });
-  const complaint = html("span", { class: "fa-soft" });
-  const submit = () => {
-    const value = readNumber(input.value);
-    if (value === null) return void (complaint.textContent = words().unreadable);
-    const verdict = judge(value, run().frames[step()].factor);
-    answer({ text: input.value.trim(), value, verdict });
-    frame.root.focus({ preventScroll: true });
-  };
-  check.addEventListener("click", submit);
-  reveal.addEventListener("click", () => {
-    answer({ text: "", value: null, verdict: "shown" });
-    frame.root.focus({ preventScroll: true });
-  });
-  input.addEventListener("keydown", (event) => event.key === "Enter" && submit());
-  const own = ownRow(model, frame.root);
-  frame.after.append(own.root);
+  const side = sidePanel(run, view, words, height);
+  const lines = formula(5);
+  const ask = factorRow(shell, words, () => askedFactor(frames[at()]), () => key());
+  lines.rows[1].text.after(ask.root);
+  const ways = waysTable(run, shell.head().views, view, words);
+  shell.body.append(tabs(shell, view, words), html("div", { class: "fa-stage" }, drawing, side.root), lines.root, ways.root);
+  const own = ownRow(shell);
+  shell.after.append(own.root);
 
-  /** @type {(step: number, asked: boolean, caption: string) => void} */
-  let draw = () => {};
-  const rebuild = () => {
+  /** @type {ReturnType<typeof softmaxPicture> | null} */
+  let paint = null;
+  let drawnWidth = 0;
+  const fit = () => {
     const width = Math.max(280, drawing.clientWidth || 560);
-    draw = softmaxPicture(picture, run(), words(), width);
-    frame.stop();
-    own.refresh();
-    update();
+    if (width !== drawnWidth) paint = softmaxPicture(picture, run, view, words, (drawnWidth = width));
   };
-  const update = () => {
-    const data = run().frames[step()];
-    const open = asked();
-    const words_ = words();
-    const caption = open ? data.asked.caption : data.caption;
-    frame.show(caption);
-    draw(step(), open, caption);
-    side.show(open ? run().frames[step() - 1] : data, run().scale, words_);
-    formula.replaceChildren(
-      ...(open ? data.asked.formula : data.formula).flatMap(
-        (/** @type {[string, string, boolean]} */ [name, text, lit]) => {
-          const row = html("span", { class: lit ? "fa-row fa-lit" : "fa-row" });
-          mark(row, text);
-          if (name === "factor" && open) row.replaceChildren(input, check, reveal, complaint);
-          else if (name === "factor" && data.kind === "correct") row.append(...verdict(data));
-          const kind = name === "p" ? "s" : "stat";
-          return [html("span", { class: `fa-of fa-name-${kind}` }, `${name}:`), row];
-        },
-      ),
-    );
-    if (!open) (input.value = ""), (complaint.textContent = "");
-    input.setAttribute("aria-label", words_.factor);
-    input.placeholder = "?";
-    check.textContent = words_.check;
-    reveal.textContent = words_.show;
-  };
-  /** @param {any} data */
-  const verdict = (data) => {
-    const guess = model.get("guesses")[step()];
-    if (!guess) return [];
-    const w = words();
-    const text =
-      guess.verdict === "shown" ? w.shown
-      : guess.verdict === "right" ? fill(w.right, { guess: guess.text })
-      : fill(w.wrong, { guess: guess.text, why: w[guess.verdict] });
-    return [html("span", { class: "fa-verdict" }, text)];
-  };
-
   const watch = new ResizeObserver(() => {
-    if (drawing.clientWidth && String(drawing.clientWidth) !== picture.getAttribute("width")) rebuild();
+    if (drawing.clientWidth && drawing.clientWidth !== drawnWidth) shell.repaint();
   });
   watch.observe(drawing);
-  /** @type {[string, () => void][]} */
-  const bound = [
-    ["change:step", update],
-    ["change:guesses", update],
-    ["change:predict", update],
-    ["change:payload", rebuild],
-    ["change:labels", rebuild],
-    ["change:error", () => own.refresh()],
-  ];
-  for (const [name, act] of bound) model.on(name, act);
-  rebuild();
-  return () => {
-    frame.stop();
-    watch.disconnect();
-    for (const [name, act] of bound) model.off(name, act);
-  };
-}
+  const marks = frames.flatMap((frame, i) => (frame.block > (frames[i - 1]?.block ?? -1) || ASKS.includes(frame.kind) ? [i] : []));
 
-/** The panel beside the picture: what is kept between blocks, and the sum by three rules. */
-function sidePanel() {
-  const root = html("div", { class: "fa-side" });
-  /**
-   * @param {any} data
-   * @param {[number, number]} scale
-   * @param {Record<string, string>} words
-   */
-  function show(data, scale, words) {
-    const kept = html("div", { class: "fa-kept" });
-    for (const [name, text] of [["m", data.m_label], ["l", data.l_label]]) {
-      kept.append(
-        html("span", { class: "fa-name-stat" }, name),
-        html("span", { class: text ? "fa-big" : "fa-big fa-soft" }, text || words.nothing),
-      );
-    }
-    const [low, high] = scale;
-    const span = high - low || 1;
-    const place = (/** @type {number} */ v) => (100 * (Math.min(high, Math.max(low, v)) - low)) / span;
-    const rules = data.rules.map((/** @type {any} */ rule) => {
-      const bar = html("i", { class: rule.name === "multiply" ? "fa-right" : "fa-other" });
-      const value = rule.value ?? 0;
-      bar.style.left = `${place(Math.min(0, value))}%`;
-      bar.style.width = `${place(Math.max(0, value)) - place(Math.min(0, value))}%`;
-      const zero = html("u");
-      zero.style.left = `${place(0)}%`;
-      return html(
-        "div",
-        { class: "fa-rule" },
-        html(
-          "span",
-          { class: "fa-rule-head" },
-          html("span", {}, words[rule.name]),
-          html("span", {}, rule.text ? `${rule.text} ${rule.sign}` : ""),
-        ),
-        rule.name === "no_max" || rule.value === null
-          ? html("span", { class: "fa-track" })
-          : html("span", { class: "fa-track" }, bar, zero),
-        html("span", { class: "fa-rule-note" }, rule.note),
-      );
-    });
-    root.replaceChildren(
-      html("h4", {}, words.kept), kept, html("h4", {}, words.rules), ...rules,
-    );
-  }
-  return { root, show };
+  return {
+    last: () => frames.length - 1,
+    caption: (step) => sentence(run, view, frames[step], asked(step), words),
+    marks: () => marks,
+    asked,
+    reveal: (step) => shell.answer(key(step), { text: "", value: null, verdict: "shown", step }),
+    typing(typed) {
+      if (asked(shell.step()) && /^[0-9.(e-]$/.test(typed)) ask.input.focus();
+    },
+    settings() {
+      if (JSON.stringify([shell.setting("row"), shell.setting("view")]) !== made) shell.rebuild();
+    },
+    draw(step) {
+      fit();
+      const frame = frames[step];
+      const before = frames[Math.max(0, step - 1)];
+      const open = asked(step);
+      paint?.(frame, before, open, sentence(run, view, frame, open, words));
+      side.draw(open ? before : frame);
+      lines.draw(formulaRows(run, view, frame, open, words));
+      if (open) lines.rows[1].text.textContent = "";
+      ask.show(open);
+      if (!open) ask.input.value = "";
+      ways.draw(frame);
+    },
+    close() {
+      watch.disconnect();
+      own.keep();
+    },
+  };
 }
 
 /**
- * The line where the reader types another row.
- * @param {any} model
- * @param {HTMLElement} player
+ * The three ways as tabs: a radio group, moved by arrows like any other.
+ * @param {import("./shell.js").Shell} shell
+ * @param {string} view
+ * @param {Record<string, string>} words
  */
-function ownRow(model, player) {
-  const field = (/** @type {string} */ size) =>
-    /** @type {HTMLInputElement} */ (html("input", { type: "text", size, spellcheck: "false" }));
-  const [x, blocks] = [field("18"), field("8")];
-  const [xName, blocksName] = [html("span"), html("span")];
-  const use = html("button", { type: "button", class: "fa-plain" });
-  const presets = html("span", { class: "fa-presets" });
-  const error = html("div", { class: "fa-error", role: "alert" });
-  const root = html(
-    "div",
-    { class: "fa-own" },
-    html("div", { class: "fa-fields" }, html("label", {}, xName, x), html("label", {}, blocksName, blocks), use, presets),
-    error,
-  );
-  let sent = 0;
-  const send = (/** @type {{x: string, blocks: string}} */ wanted) => {
-    const seen = model.get("payload");
-    const complained = model.get("error");
-    error.textContent = "";
-    model.set("typed", { ...wanted, n: ++sent + Date.now() });
-    model.save_changes();
-    setTimeout(() => {
-      if (model.get("payload") !== seen) return;
-      error.textContent = model.get("error") || (complained === "" ? model.get("labels").offline : "");
-    }, 2500);
+function tabs(shell, view, words) {
+  const choose = (/** @type {string} */ name, stay = false) => {
+    if (name !== view) shell.go(0), shell.set("view", name);
+    if (stay) /** @type {HTMLElement | null} */ (shell.body.querySelector('[aria-checked="true"]'))?.focus({ preventScroll: true });
+    else shell.root.focus({ preventScroll: true }); // space plays, arrows step
   };
-  const submit = () => send({ x: x.value, blocks: blocks.value });
+  const views = /** @type {string[]} */ (shell.head().views);
+  const made = views.map((name) => {
+    const on = name === view;
+    const button = html("button", { type: "button", role: "radio", "aria-checked": String(on), tabindex: on ? "0" : "-1", class: "fa-tab" }, words[name]);
+    button.addEventListener("click", () => choose(name));
+    button.addEventListener("keydown", (event) => {
+      const by = { ArrowRight: 1, ArrowLeft: views.length - 1 }[event.key];
+      if (by === undefined) return;
+      event.preventDefault();
+      event.stopPropagation();
+      choose(views[(views.indexOf(name) + by) % views.length], true);
+    });
+    return button;
+  });
+  return html("div", { class: "fa-tabs", role: "radiogroup", "aria-label": words.view }, ...made);
+}
+
+/**
+ * The line where the reader types another row, its blocks and V.
+ * @param {import("./shell.js").Shell} shell
+ */
+function ownRow(shell) {
+  const words = shell.words();
+  const row = shell.setting("row");
+  const saved = drafts.get(shell.root) ?? [row.x.join(", "), row.blocks.join(", "), written(row.v)];
+  const fields = ["14", "7", "24"].map((size, i) => {
+    const field = /** @type {HTMLInputElement} */ (html("input", { type: "text", size, spellcheck: "false", autocomplete: "off" }));
+    field.value = saved[i];
+    return field;
+  });
+  const [x, blocks, v] = fields;
+  const error = html("div", { class: "fa-error fa-typed-error", role: "alert" });
+  const use = html("button", { type: "button", class: "fa-plain" }, words.use);
+  const take = (/** @type {{ x: string, blocks: string, v: string }} */ typed) => {
+    const read = readTyped(typed, shell.head().most, words);
+    error.textContent = typeof read === "string" ? read : "";
+    if (typeof read === "string") return;
+    fields.forEach((field, i) => (field.value = [read.x.join(", "), read.blocks.join(", "), written(read.v)][i]));
+    drafts.delete(shell.root);
+    shell.go(0);
+    shell.set("row", read);
+    shell.root.focus({ preventScroll: true });
+  };
+  const submit = () => {
+    const typed = { x: x.value, blocks: blocks.value, v: v.value };
+    const untouched = v.value === written(shell.setting("row").v); // V of a row of another length is not this one's
+    take(untouched && typeof readTyped(typed, shell.head().most, words) === "string" ? { ...typed, v: "" } : typed);
+  };
   use.addEventListener("click", submit);
-  for (const box of [x, blocks]) {
-    box.addEventListener("keydown", (event) => event.key === "Enter" && submit());
-  }
-  function refresh() {
-    const words = model.get("labels");
-    xName.textContent = words.row;
-    blocksName.textContent = words.blocks;
-    use.textContent = words.use;
-    error.textContent = model.get("error");
-    if (!root.contains(document.activeElement) || !model.get("error")) {
-      if (!model.get("error")) {
-        x.value = model.get("payload").labels.join(", ");
-        blocks.value = model.get("blocks").join(", ");
-      }
-    }
-    presets.replaceChildren(
-      ...model.get("presets").map((/** @type {any} */ preset) => {
-        const made = html("button", { type: "button", class: "fa-preset" }, preset.label);
-        made.addEventListener("click", () => {
-          send(preset);
-          player.focus({ preventScroll: true });
-        });
-        return made;
-      }),
-    );
-  }
-  return { root, refresh };
+  for (const field of fields) field.addEventListener("keydown", (event) => event.key === "Enter" && submit());
+  const presets = shell.head().presets.map((/** @type {any} */ preset) => {
+    const button = html("button", { type: "button", class: "fa-preset" }, preset.label[shell.lang()]);
+    button.addEventListener("click", () => take({ x: preset.x, blocks: preset.blocks, v: "" }));
+    return button;
+  });
+  const root = html("div", { class: "fa-own" }, html("div", { class: "fa-fields" },
+    html("label", {}, words.row, x), html("label", {}, words.blocks, blocks), html("label", {}, words.values, v), use,
+    html("span", { class: "fa-presets" }, html("span", { class: "fa-soft" }, words.presets), ...presets)), error);
+  return {
+    root,
+    keep() {
+      const now = fields.map((field) => field.value);
+      const used = shell.setting("row");
+      if (now.join("|") === [used.x.join(", "), used.blocks.join(", "), written(used.v)].join("|")) drafts.delete(shell.root);
+      else drafts.set(shell.root, now);
+    },
+  };
+}
+
+/** @param {{ model: any, el: HTMLElement }} context */
+function render(context) {
+  return mount(context, build);
 }
 
 export default { render };

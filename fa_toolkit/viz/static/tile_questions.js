@@ -8,8 +8,9 @@ import { judge, readNumber } from "./guess.js";
  * @param {import("./shell.js").Shell} shell
  * @param {Record<string, string>} words
  * @param {() => number} right
+ * @param {() => string} [name]  under which the guess is kept
  */
-export function factorRow(shell, words, right) {
+export function factorRow(shell, words, right, name = () => "factor") {
   const input = /** @type {HTMLInputElement} */ (html("input", { type: "text", size: "9", class: "fa-guess", placeholder: "?", "aria-label": words.factor }));
   const check = html("button", { type: "button", class: "fa-plain" }, words.check);
   const show = html("button", { type: "button", class: "fa-plain" }, words.show);
@@ -18,13 +19,13 @@ export function factorRow(shell, words, right) {
   const submit = () => {
     const value = readNumber(input.value);
     if (value === null) return void (said.textContent = words.unreadable);
-    shell.answer("factor", { text: input.value.trim(), value, verdict: judge(value, right()), step: shell.step() });
+    shell.answer(name(), { text: input.value.trim(), value, verdict: judge(value, right()), step: shell.step() });
     shell.root.focus({ preventScroll: true });
   };
   check.addEventListener("click", submit);
   input.addEventListener("keydown", (event) => event.key === "Enter" && submit());
   show.addEventListener("click", () => {
-    shell.answer("factor", { text: "", value: null, verdict: "shown", step: shell.step() });
+    shell.answer(name(), { text: "", value: null, verdict: "shown", step: shell.step() });
     shell.root.focus({ preventScroll: true });
   });
   return {
@@ -32,7 +33,7 @@ export function factorRow(shell, words, right) {
     input,
     /** @param {boolean} open */
     show(open) {
-      const guess = shell.guess("factor");
+      const guess = shell.guess(name());
       const told = guess && guess.step === shell.step();
       root.classList.toggle("fa-open", open || Boolean(told));
       root.classList.toggle("fa-told-row", !open);

@@ -4,6 +4,8 @@ import { columns } from "../../../fa_toolkit/viz/static/columns.js";
 import { film, NEVER } from "../../../fa_toolkit/viz/static/film.js";
 import { amount, filled, plain, rate, subtrahend } from "../../../fa_toolkit/viz/static/numbers.js";
 import { bills, race } from "../../../fa_toolkit/viz/static/race.js";
+import { softmaxRun } from "../../../fa_toolkit/viz/static/softmax_run.js";
+import { formulaRows, sentence } from "../../../fa_toolkit/viz/static/softmax_words.js";
 import { firstFlashWalk, flashWalk, standardWalk, TENSORS, visiblePairs } from "../../../fa_toolkit/viz/static/walk.js";
 
 const asked = JSON.parse(readFileSync(process.argv[2], "utf8"));
@@ -61,9 +63,24 @@ function films(cases) {
   });
 }
 
+const plainNumber = (key, value) => (typeof value === "number" && !Number.isFinite(value) ? String(value) : value);
+
+function softmaxes(cases) {
+  return cases.map(({ x, blocks, v, words }) => {
+    const run = softmaxRun(x, blocks, v ?? undefined);
+    const told = (view, frame, open) => ({ says: sentence(run, view, frame, open, words),
+      rows: formulaRows(run, view, frame, open, words).map((r) => [r.name, r.text, r.lit]) });
+    const opens = (frame) => (["correct", "weigh"].includes(frame.kind) ? [false, true] : [false]);
+    const said = Object.fromEntries(Object.entries(run.views).map(([view, frames]) =>
+      [view, frames.map((frame) => opens(frame).map((open) => told(view, frame, open)))]));
+    return { run, said };
+  });
+}
+
 console.log(JSON.stringify({
   numbers: numbers(asked.numbers ?? []),
   filled: (asked.filled ?? []).map(([template, values]) => filled(template, values)),
   walks: walks(asked.walks ?? []),
   films: films(asked.films ?? []),
-}));
+  softmaxes: softmaxes(asked.softmaxes ?? []),
+}, plainNumber));

@@ -1,0 +1,155 @@
+"""Interview, review and readiness in the course: the store's answers meet the bank's questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, tzinfo
+from typing import Any
+
+from ..language import Text, current, say
+from ..progress.readiness import Topic, readiness
+from ..progress.rows import Attempt
+from ..progress.schedule import Review, Schedule
+from ..progress.times import local_date, settle
+from ..quiz import grade, load_bank
+from ..quiz.bank import Bank
+from ..quiz.session import detail
+from . import cards
+from .cards import Card
+from .memory import store
+
+#: as many questions as one sitting holds
+SITTING = 20
+REVIEW = Text("Review", "复习")
+_NOTHING_YET = Text(
+    "Nothing to review yet: answer some questions first, here or in any chapter.",
+    "还没有可复习的：先在这里或任一章答几道题。",
+)
+_NOTHING_DUE = Text(
+    "Nothing is due. The next question comes back on {day}; {n} are being watched.",
+    "今天没有到期的题。下一道在 {day} 到期；共有 {n} 道题在复习计划里。",
+)
+_NO_INTERVIEW = Text("No interview has been held yet.", "还没有进行过面试。")
+
+
+def present() -> datetime:
+    """Now, in UTC."""
+    return datetime.now(UTC)
+
+
+def schedule(now: datetime | None = None, zone: tzinfo | None = None) -> Schedule:
+    """The review schedule of the learner's answers to questions that the bank still has."""
+    bank, now = load_bank(), now or present()
+    known = [a for a in store().attempts() if a.kind == "quiz" and a.item in bank.questions]
+    return Schedule(settle(completed(known, bank), now), now, zone)
+
+
+def completed(attempts: Iterable[Attempt], bank: Bank) -> list[Attempt]:
+    """Attempts with what their verdict said; those of the first version are judged once more."""
+    return [
+        attempt._replace(
+            detail=detail(grade(attempt.item, attempt.answer, attempt.lang, bank=bank))
+        )
+        if not attempt.detail and bank.questions[attempt.item].kind == "text"
+        else attempt
+        for attempt in attempts
+    ]
+
+
+def due(limit: int | None = SITTING) -> tuple[Schedule, list[Review]]:
+    """What is due now, likeliest forgotten first, and the schedule it comes from."""
+    planned = schedule()
+    return planned, planned.due()[:limit]
+
+
+def nothing_due(planned: Schedule) -> str:
+    """Why there is nothing to review, and when there will be."""
+    soonest = planned.next_due()
+    if soonest is None:
+        return say(_NOTHING_YET)
+    day = local_date(soonest, planned.zone)
+    return say(_NOTHING_DUE, day=day, n=len(planned.states))
+
+
+def review_card(limit: int = SITTING) -> Any:
+    """The due questions as one card, or a sentence if there are none."""
+    planned, found = due(limit)
+    if not found:
+        text = nothing_due(planned)
+        return Card(cards.head(say(REVIEW)) + f'<p style="margin-top: 6px">{text}</p>', text)
+    from ..quiz.widget import quiz
+
+    kept, items = store(), [review.item for review in found]
+    return quiz(
+        load_bank().chapter_of(items[0]).number,
+        only=items,
+        title=REVIEW,
+        lang=current(),
+        record=kept.record,
+        report=kept.note_said,
+        learner=str(kept.learner),
+    )
+
+
+def topics(bank: Bank) -> dict[str, list[str]]:
+    """The questions of each topic that has some."""
+    found: dict[str, list[str]] = {name: [] for name in bank.topics}
+    for question in bank.questions.values():
+        found[question.topic].append(question.id)
+    return {name: items for name, items in found.items() if items}
+
+
+def standing(now: datetime | None = None) -> list[Topic]:
+    """How ready the learner is, topic by topic."""
+    return readiness(schedule(now), topics(load_bank()))
+
+
+def weak() -> dict[str, float]:
+    """Readiness by topic, so that an interview can begin with the weaker ones."""
+    return {topic.name: topic.score for topic in standing()}
+
+
+def interview_state(**options: Any) -> Any:
+    """An interview whose answers are kept, seeded so that no two ask the same."""
+    from ..interview import Interview
+
+    kept = store()
+    return Interview(
+        seed=f"{kept.learner} {len(kept.interviews())}",
+        weak=weak(),
+        learner=str(kept.learner),
+        record=kept.record,
+        keep=kept.keep_interview,
+        **options,
+    )
+
+
+def plan(minutes: int | None, topics: Sequence[str], level: str | None, bank: Bank) -> Any:
+    """What was chosen for an interview, checked against the bank."""
+    from ..interview import Plan
+
+    chosen: dict[str, Any] = {"topics": tuple(topics)}
+    if minutes is not None:
+        chosen["minutes"] = minutes
+    if level is not None:
+        chosen["level"] = level
+    made = Plan(**chosen)
+    made.check(bank)
+    return made
+
+
+def last_report() -> Any:
+    """The report of the latest interview, as kept; None if there was none."""
+    held: Sequence[Any] = store().interviews()
+    return held[-1].report if held else None
+
+
+def last_report_card() -> Card:
+    """The latest report as a card of text."""
+    from ..interview import export
+
+    report = last_report()
+    if report is None:
+        text = say(_NO_INTERVIEW)
+        return Card(f"<p>{text}</p>", text)
+    return Card(f'<div class="fc-report">{export.body(report)}</div>', export.plain(report))

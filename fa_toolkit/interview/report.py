@@ -1,0 +1,178 @@
+"""The report of an interview as plain data: scores, what was missed and where to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from ..language import Language, say, using
+from ..quiz.models import Question
+from ..quiz.text_question import TextQuestion
+from ..quiz.verdict import Item
+from . import words as w
+from .turn import Outcome, Turn, outcome
+
+if TYPE_CHECKING:
+    from .conversation import Interview
+
+JSON = dict[str, Any]
+
+
+def lead(turn: Turn) -> str:
+    """The sentence that leads over from the last answer, "" for a new subject."""
+    return say(w.LEADS[turn.kind], quote=turn.quote) if turn.kind in w.LEADS else ""
+
+
+def report(held: Interview) -> JSON:
+    """What came of an interview so far, in its language. All of it can be written as JSON."""
+    with using(held.lang):
+        entries = [_entry(held, main, probe) for main, probe in pairs(held.turns)]
+        scores = [entry["score"] for entry in entries]
+        return {
+            "at": held.at.isoformat(timespec="seconds"),
+            "lang": held.lang,
+            "minutes": held.plan.minutes,
+            "level": held.plan.level,
+            "chosen": list(held.plan.topics),
+            "seconds": round(held.elapsed),
+            "score": round(sum(scores) / len(scores)) if scores else 0,
+            "topics": _topics(entries),
+            "reread": _reread(held, entries),
+            "questions": entries,
+        }
+
+
+def pairs(turns: Iterable[Turn]) -> list[tuple[Turn, Turn | None]]:
+    """Every question with the probe that followed it, if one did."""
+    found: list[tuple[Turn, Turn | None]] = []
+    for turn in turns:
+        if turn.probe and found:
+            found[-1] = (found[-1][0], turn)
+        else:
+            found.append((turn, None))
+    return found
+
+
+def _entry(held: Interview, main: Turn, probe: Turn | None) -> JSON:
+    question, came, lang = main.question, outcome(main, probe), held.lang
+    quotes: dict[str, str] = {}
+    for turn in (probe, main):
+        if turn is not None and turn.verdict is not None:
+            quotes |= turn.verdict.details.get("quotes", {})
+
+    written = isinstance(question, TextQuestion)
+    against = main.verdict.contradicted if main.verdict else ()
+    context = "" if written else question.prompt[lang]
+
+    def point(item: Item, **more: Any) -> JSON:
+        sections = _sections(held, item, question)
+        return {"text": item.text, "why": item.why, "sections": sections, **more}
+
+    def wrong(item: Item) -> JSON:
+        return point(
+            item,
+            quote=quotes.get(item.id, ""),
+            context=context,
+            fatal=item.id in came.fatal,
+            taken_back=item in came.taken_back,
+            otherwise=item in against,
+        )
+
+    return {
+        "id": question.id,
+        "kind": question.kind,
+        "topic": question.topic,
+        "topic_name": held.bank.topics[question.topic][lang],
+        "level": question.level,
+        "prompt": question.prompt[lang],
+        "lead": lead(main),
+        "answer": main.verdict.said if main.verdict else "",
+        "passed": main.passed,
+        "seconds": round(main.seconds + (probe.seconds if probe else 0)),
+        "score": came.score,
+        "before": came.before,
+        "said": [{"text": i.text, "quote": quotes.get(i.id, "")} for i in came.said],
+        "recovered": [point(item) for item in came.recovered],
+        "missing": [point(item) for item in _missing(main, came, lang)],
+        "wrong": [wrong(item) for item in (*_apart(came.wrong, against), *came.taken_back)],
+        "probe": None
+        if probe is None
+        else {"lead": lead(probe), "answer": probe.verdict.said if probe.verdict else ""},
+        "explain": "" if written else question.explain[lang],
+        "model": question.model_answer[lang] if isinstance(question, TextQuestion) else "",
+        "listens": question.listens_for[lang] if isinstance(question, TextQuestion) else "",
+        "follow_up": question.follow_up[lang] if question.follow_up else "",
+        "chapter": question.see,
+    }
+
+
+def _missing(main: Turn, came: Outcome, lang: Language) -> tuple[Item, ...]:
+    """What was missed: points of a written answer; of another kind the question itself."""
+    question = main.question
+    if not isinstance(question, TextQuestion):
+        item = Item(question.id, question.prompt[lang], why=question.explain[lang])
+        return () if came.score == 100 or came.wrong else (item,)
+    if main.verdict is not None:
+        return came.missing
+    return tuple(
+        Item(p.id, p.text[lang], None, tuple(p.claims), p.why[lang]) for p in question.key_points
+    )
+
+
+def _apart(wrong: tuple[Item, ...], against: tuple[Item, ...]) -> tuple[Item, ...]:
+    """Wrong ideas without the points that the same words contradict: one fault is said once."""
+    ideas = [item for item in wrong if item not in against]
+    return tuple(
+        item
+        for item in wrong
+        if item not in against or not any(_overlap(item, idea) for idea in ideas)
+    )
+
+
+def _overlap(one: Item, other: Item) -> bool:
+    if one.span is None or other.span is None:
+        return False
+    return one.span[0] < other.span[1] and other.span[0] < one.span[1]
+
+
+def _sections(held: Interview, item: Item, question: Question) -> list[str]:
+    claims, lang = held.bank.claims, held.lang
+    named = [name for name in (item.claims or question.claims) if name in claims]
+    found = [f"{name} · {claims[name].section[lang]}" for name in named]
+    return list(dict.fromkeys([*found, *([] if found else question.papers)]))
+
+
+def _topics(entries: list[JSON]) -> list[JSON]:
+    """Mean score of each topic, lowest first."""
+    found: dict[str, list[JSON]] = {}
+    for entry in entries:
+        found.setdefault(entry["topic"], []).append(entry)
+    rows = [
+        {
+            "topic": topic,
+            "name": own[0]["topic_name"],
+            "score": round(sum(entry["score"] for entry in own) / len(own)),
+            "asked": len(own),
+            "fatal": [w_["text"] for entry in own for w_ in entry["wrong"] if w_["fatal"]],
+        }
+        for topic, own in found.items()
+    ]
+    return sorted(rows, key=lambda row: (not row["fatal"], row["score"], row["topic"]))
+
+
+def _reread(held: Interview, entries: list[JSON]) -> list[JSON]:
+    """Chapters that hold what was missed, those with most of it first."""
+    count: dict[str, int] = {}
+    for entry in entries:
+        lacking = len(entry["missing"]) + sum(not x["taken_back"] for x in entry["wrong"])
+        if lacking:
+            count[entry["chapter"]] = count.get(entry["chapter"], 0) + lacking
+    chapters = held.bank.chapters
+    return [
+        {
+            "chapter": number,
+            "title": chapters[int(number)].title[held.lang] if int(number) in chapters else "",
+            "points": points,
+        }
+        for number, points in sorted(count.items(), key=lambda one: (-one[1], one[0]))
+    ]
