@@ -68,6 +68,7 @@ _DKDV_HALF: Table = {
     64: (
         Row(HOPPER, 32, 64, 4, 4, descriptors=True, up_to=1024),
         Row(HOPPER, 64, 64, 4, 3, descriptors=True),
+        Row(BLACKWELL, 32, 64, 8, 2),
         Row(AMPERE, 32, 64, 4, 2),
         Row(ANY, 32, 32, 4, 1),
     ),
