@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from .door import Impl, autocast, check_sink, choose, refuse, seed_tensor
-from .operator import Options, attention_op, refuse_transforms
+from .operator import Options, refuse_transforms, run_attention
 from .reference import check_dropout
 from .reference.inputs import check_scalars, check_tensors, problem_of
 from .reference.varlen import check_packed
@@ -161,5 +161,5 @@ def attend(
         causal = problem.causal
     options = Options(causal, left, right, softcap or 0.0, scale, dropout_p, chosen)
     drawn = seed_tensor(seed, q) if dropout_p else None
-    o, lse = attention_op(q, k, v, sink, drawn, *(cu_seqlens or (None, None)), *options)
+    o, lse = run_attention(q, k, v, sink, drawn, *(cu_seqlens or (None, None)), *options)
     return o, lse

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import functools
 import importlib
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, NoReturn
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from .errors import BackendUnavailable
 from .language import Text
@@ -23,6 +25,7 @@ _OPTIONS = (
     "bool causal, SymInt left, SymInt right, float softcap, float? scale, float dropout_p, str impl"
 )
 _MORE = "Tensor? sink, Tensor? seed, Tensor? cu_seqlens_q, Tensor? cu_seqlens_k"
+_TENSORS = 7  # q, k, v and those of _MORE
 _FORWARD = f"(Tensor q, Tensor k, Tensor v, {_MORE}, {_OPTIONS})"
 _BACKWARD = (
     "(Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, Tensor do, Tensor? dlse, "
@@ -59,6 +62,14 @@ class Options(NamedTuple):
         }
 
 
+def _uncast(device: str) -> AbstractContextManager[Any]:
+    """Autocast off: the door has cast the tensors already."""
+    if torch.is_autocast_enabled(device):
+        return torch.autocast(device, enabled=False)
+    return nullcontext()
+
+
+@functools.cache
 def _functions(impl: str, packed: bool) -> tuple[Any, Any]:
     """(forward, backward) of an implementation, for a batch or for packed sequences."""
     home, forward, backward = {
@@ -91,7 +102,7 @@ def _forward(
     settings = Options(*options)
     offsets = () if cu_seqlens_q is None else (cu_seqlens_q, cu_seqlens_k)
     forward, _ = _functions(settings.impl, bool(offsets))
-    with torch.autocast(q.device.type, enabled=False):
+    with _uncast(q.device.type):
         o, lse = forward(q, k, v, *offsets, sink=sink, seed=seed, **settings.keywords)
     return o, lse
 
@@ -120,7 +131,7 @@ def _backward(
     if settings.impl == "triton":
         more = {"needs_dq": needs_dq, "needs_dkdv": needs_dkdv}
     saved = (q, k, v, o, lse, do, dlse, *offsets)
-    with torch.autocast(q.device.type, enabled=False):
+    with _uncast(q.device.type):
         dq, dk, dv, dsink = backward(*saved, sink=sink, seed=seed, **settings.keywords, **more)
     return (
         dq if needs_dq else q.new_empty(0),
@@ -252,3 +263,21 @@ torch.library.register_autograd(
 )
 attention_op = torch.ops.fa_toolkit.attention.default
 attention_backward_op = torch.ops.fa_toolkit.attention_backward.default
+
+
+def run_attention(*arguments: Any) -> tuple[Tensor, Tensor]:
+    """The operator or, where nobody differentiates, traces or wraps the call, what it runs.
+
+    PyTorch's way to the operator takes longer than the kernel at a few hundred tokens.
+    """
+    if not torch.compiler.is_compiling() and torch._C._len_torch_dispatch_stack() == 0:
+        tensors = [x for x in arguments[:_TENSORS] if x is not None]
+        recorded = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
+        plain = (
+            all(type(x) is Tensor and not x.is_meta for x in tensors)
+            and forward_ad._current_level < 0
+        )
+        if plain and not recorded:
+            return _forward(*arguments)
+    o, lse = attention_op(*arguments)
+    return o, lse

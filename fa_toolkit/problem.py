@@ -7,9 +7,10 @@ and the kernels all take their loop bounds from here.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from functools import lru_cache
+from typing import Any, Literal
 
 from .errors import ArgumentError
 from .language import Text
@@ -177,6 +178,26 @@ class AttentionProblem:
         return (self.left is None or offset >= -self.left) and (
             self.right is None or offset <= self.right
         )
+
+
+_new: Callable[..., AttentionProblem] = AttentionProblem
+_known = lru_cache(maxsize=4096)(_new)
+
+
+def known_problem(
+    *sizes_and_dtype: Any, causal: bool = False, window: tuple[int, int] | None = None
+) -> AttentionProblem:
+    """`AttentionProblem(*sizes_and_dtype, causal, window)`, checked once for equal arguments.
+
+    A model calls with the same sizes again and again, and a kernel is as short as the check.
+
+    Raises:
+        ArgumentError: as `AttentionProblem`.
+    """
+    plain = window is None or (type(window) is tuple and {*map(type, window)} == {int})
+    if plain and type(causal) is bool:
+        return _known(*sizes_and_dtype, causal, window)
+    return _new(*sizes_and_dtype, causal, window)
 
 
 @dataclass(frozen=True)

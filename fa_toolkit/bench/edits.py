@@ -79,7 +79,10 @@ _SOURCE = (
     Ablation(
         "masks on every tile",
         Text("the mask is applied to whole tiles too", "整块可见的也照样加掩码"),
-        (Edit("tiles", _SEEN, "    return low, low, low, high"),),
+        (
+            Edit("tiles", _SEEN, "    return low, low, low, high"),
+            Edit("backward_dkdv", r"(?m)(LAST_PART: tl\.constexpr =).*$", r"\1 WHOLE + 1"),
+        ),
     ),
 )  # fmt: skip
 _TILES = ((64, 64), (128, 32), (128, 64), (128, 128), (64, 128), (256, 64))

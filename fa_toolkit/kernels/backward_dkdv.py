@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import triton
 import triton.language as tl
 
 from .call import Call, output_like
 from .configuration import LaunchPlan
+from .descriptors import rows_of, statistics_of
 from .precision import dot_precision
 from .tiles import (
     LOG2_E,
     WHOLE,
     kept,
+    load_rows,
+    load_statistics,
     probabilities,
     sequence_at,
     sequence_span,
@@ -26,6 +31,8 @@ from .tiles import (
 def flash_backward_dkdv_kernel(
     # inputs, outputs
     q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, seed_ptr, cu_q_ptr, cu_k_ptr, dk_ptr, dv_ptr,
+    # what is streamed for the copy engine, or None: then pointers load it
+    q_desc, do_desc, lse_desc, delta_desc,
     # strides, in elements
     stride_qb, stride_qh, stride_qn, stride_qd,
     stride_kb, stride_kh, stride_kn, stride_kd,
@@ -46,6 +53,8 @@ def flash_backward_dkdv_kernel(
     HAS_RIGHT: tl.constexpr,
     HAS_SOFTCAP: tl.constexpr,
     HAS_DROPOUT: tl.constexpr,
+    WANTS_DK: tl.constexpr,
+    WANTS_DV: tl.constexpr,
     DOT_PRECISION: tl.constexpr,
     BLOCK_D: tl.constexpr,
     BLOCK_DV: tl.constexpr,
@@ -105,8 +114,11 @@ def flash_backward_dkdv_kernel(
     # key j is seen from rows j - diagonal - right to j - diagonal + left
     diagonal = len_k - len_q
     stop_n = tl.minimum(start_n + BLOCK_N, len_k)
+    # rows past len_q come from the copy engine as 0, lse too, and add 0: no part is cut by the end
+    LAST_PART: tl.constexpr = WHOLE if q_desc is not None and not HAS_LEFT else WHOLE + 1
+    rows_q = len_q + BLOCK_M - 1 if LAST_PART == WHOLE else len_q  # a tile begun counts as whole
     low, full_low, full_high, high = tiles_seen(
-        start_n, stop_n, -diagonal, right, left, len_q, HAS_RIGHT, HAS_LEFT, BLOCK_M
+        start_n, stop_n, -diagonal, right, left, rows_q, HAS_RIGHT, HAS_LEFT, BLOCK_M
     )
     step_m = tl.full([], BLOCK_M, tl.int64)
 
@@ -118,7 +130,7 @@ def flash_backward_dkdv_kernel(
         delta_tile = delta_ptr + b * stride_sb + h * stride_sh
 
         # tiles cut by the right bound, tiles that see every key whole, tiles cut by the left bound
-        for PART in tl.static_range(0 if HAS_RIGHT else 1, 3):
+        for PART in tl.static_range(0 if HAS_RIGHT else 1, LAST_PART + 1):
             part_low = low if PART < WHOLE else full_low if PART == WHOLE else full_high
             part_high = full_low if PART < WHOLE else full_high if PART == WHOLE else high
             # hoisted addresses would push the accumulators out of the registers
@@ -126,24 +138,30 @@ def flash_backward_dkdv_kernel(
                 # step: load_q
                 rows = start_m + offs_m  # [BLOCK_M]
                 mask_m = rows < len_q
-                mask_q, mask_do = mask_d[None, :], mask_dv[None, :]
-                if PART != WHOLE:
-                    # rows past len_q load as 0 and add nothing
-                    mask_q, mask_do = mask_q & mask_m[:, None], mask_do & mask_m[:, None]
-                q_ptrs = tile_ptrs(q_tile, offs_m, offs_d, stride_qn, stride_qd)
-                do_ptrs = tile_ptrs(do_tile, offs_m, offs_dv, stride_don, stride_dod)
-                q = tl.load(q_ptrs, mask=mask_q, other=0.0)  # [BLOCK_M, BLOCK_D]
-                do = tl.load(do_ptrs, mask=mask_do, other=0.0)  # [BLOCK_M, BLOCK_DV]
-                lse_ptrs = lse_tile + rows.to(tl.int64) * stride_ln
-                delta_ptrs = delta_tile + rows.to(tl.int64) * stride_sn
-                lse = tl.load(lse_ptrs, mask=mask_m, other=0.0) * LOG2_E  # [BLOCK_M], base 2
-                delta = tl.load(delta_ptrs, mask=mask_m, other=0.0)  # [BLOCK_M]
-                q_tile += step_m * stride_qn
-                do_tile += step_m * stride_don
+                # rows past len_q load as 0 and add nothing
+                if q_desc is not None:
+                    q = load_rows(q_desc, b, h, start_m, BLOCK_M, BLOCK_D)
+                    do = load_rows(do_desc, b, h, start_m, BLOCK_M, BLOCK_DV)
+                    lse = load_statistics(lse_desc, b, h, start_m, BLOCK_M)
+                    delta = load_statistics(delta_desc, b, h, start_m, BLOCK_M)
+                else:
+                    mask_q, mask_do = mask_d[None, :], mask_dv[None, :]
+                    if PART != WHOLE:
+                        mask_q, mask_do = mask_q & mask_m[:, None], mask_do & mask_m[:, None]
+                    q_ptrs = tile_ptrs(q_tile, offs_m, offs_d, stride_qn, stride_qd)
+                    do_ptrs = tile_ptrs(do_tile, offs_m, offs_dv, stride_don, stride_dod)
+                    q = tl.load(q_ptrs, mask=mask_q, other=0.0)  # [BLOCK_M, BLOCK_D]
+                    do = tl.load(do_ptrs, mask=mask_do, other=0.0)  # [BLOCK_M, BLOCK_DV]
+                    lse_ptrs = lse_tile + rows.to(tl.int64) * stride_ln
+                    delta_ptrs = delta_tile + rows.to(tl.int64) * stride_sn
+                    lse = tl.load(lse_ptrs, mask=mask_m, other=0.0)  # [BLOCK_M]
+                    delta = tl.load(delta_ptrs, mask=mask_m, other=0.0)  # [BLOCK_M]
+                    q_tile += step_m * stride_qn
+                    do_tile += step_m * stride_don
+                lse *= LOG2_E  # base 2
 
                 # step: recompute
-                # a row without keys has lse = -inf: subtract 0 there, as forward did
-                lse = tl.where(lse == -float("inf"), 0.0, lse)
+                # a row without keys has lse = -inf, so p = inf, and sees nothing: masked to 0
                 s = tl.dot(k, tl.trans(q), input_precision=DOT_PRECISION) * score_scale
                 p, slope = probabilities(s, lse[None, :], softcap, HAS_SOFTCAP)
                 # [BLOCK_N, BLOCK_M]
@@ -161,27 +179,37 @@ def flash_backward_dkdv_kernel(
                 if HAS_DROPOUT:
                     keep = kept(seed, b, h, rows[None, :], cols[:, None], dropout_threshold)
                     dropped = tl.where(keep, p * keep_scale, 0.0)
-                dv = tl.dot(dropped.to(do.dtype), do, dv, input_precision=DOT_PRECISION)
+                if WANTS_DV:
+                    dv = tl.dot(dropped.to(do.dtype), do, dv, input_precision=DOT_PRECISION)
 
-                # step: grad_p
-                dp = tl.dot(v, tl.trans(do), input_precision=DOT_PRECISION)  # [BLOCK_N, BLOCK_M]
-                if HAS_DROPOUT:
-                    dp = tl.where(keep, dp * keep_scale, 0.0)
+                if WANTS_DK:
+                    # step: grad_p
+                    dp = tl.dot(v, tl.trans(do), input_precision=DOT_PRECISION)
+                    if HAS_DROPOUT:
+                        dp = tl.where(keep, dp * keep_scale, 0.0)
 
-                # step: grad_s
-                ds = p * (dp - delta[None, :])  # [BLOCK_N, BLOCK_M]
-                if HAS_SOFTCAP:
-                    ds = ds * slope
+                    # step: grad_s
+                    ds = p * (dp - delta[None, :])  # [BLOCK_N, BLOCK_M]
+                    if HAS_SOFTCAP:
+                        ds = ds * slope
 
-                # step: grad_k
-                dk = tl.dot(ds.to(q.dtype), q, dk, input_precision=DOT_PRECISION)
+                    # step: grad_k
+                    dk = tl.dot(ds.to(q.dtype), q, dk, input_precision=DOT_PRECISION)
 
     # step: store
-    dk_ptrs = tile_ptrs(dk_ptr, cols, offs_d, stride_dkn, stride_dkd)
-    dv_ptrs = tile_ptrs(dv_ptr, cols, offs_dv, stride_dvn, stride_dvd)
-    mask_k, mask_v = mask_n[:, None] & mask_d[None, :], mask_n[:, None] & mask_dv[None, :]
-    tl.store(dk_ptrs, (dk * scale).to(dk_ptr.dtype.element_ty), mask=mask_k)
-    tl.store(dv_ptrs, dv.to(dv_ptr.dtype.element_ty), mask=mask_v)
+    # from the tile's own start: places known since before the loop would sit in registers
+    offs_n = tl.arange(0, BLOCK_N)
+    mask_n = offs_n < len_k - start_n
+    dk_ptr += start_n.to(tl.int64) * stride_dkn
+    dv_ptr += start_n.to(tl.int64) * stride_dvn
+    if WANTS_DK:
+        dk_ptrs = tile_ptrs(dk_ptr, offs_n, offs_d, stride_dkn, stride_dkd)
+        mask_k = mask_n[:, None] & mask_d[None, :]
+        tl.store(dk_ptrs, (dk * scale).to(dk_ptr.dtype.element_ty), mask=mask_k)
+    if WANTS_DV:
+        dv_ptrs = tile_ptrs(dv_ptr, offs_n, offs_dv, stride_dvn, stride_dvd)
+        mask_v = mask_n[:, None] & mask_dv[None, :]
+        tl.store(dv_ptrs, dv.to(dv_ptr.dtype.element_ty), mask=mask_v)
 
 
 def backward_dkdv(
@@ -197,11 +225,19 @@ def backward_dkdv(
     """Launcher of `flash_backward_dkdv_kernel`: (dk, dv)."""
     problem = call.problem
     dk, dv = output_like(k), output_like(v)
+    m = plan.tile.block_m
+    descriptors: list[Any] = [None] * 4
+    if plan.descriptors:
+        descriptors = [rows_of(q, m, plan.block_d), rows_of(do, m, plan.block_dv)]
+        descriptors += [statistics_of(lse, m), statistics_of(delta, m)]
     grid = (call.programs(problem.heads_kv, problem.len_k, plan.tile.block_n),)
-    if dk.numel():
-        flash_backward_dkdv_kernel[grid](
-            q, k, v, do, lse, delta, call.seed, *call.offsets, dk, dv,
-            *call.strides(q, k, v, do, lse, delta, dk, dv),
-            problem.heads_kv, problem.group, *call.scalars, **plan.meta, **call.flags, DOT_PRECISION=dot_precision(q),
-        )  # fmt: skip
+    # both sums of a wide head do not fit the registers: then each has a launch of its own
+    for wants_dk, wants_dv in ((True, False), (False, True)) if plan.apart else ((True, True),):
+        if dk.numel():
+            flash_backward_dkdv_kernel[grid](
+                q, k, v, do, lse, delta, call.seed, *call.offsets, dk, dv, *descriptors,
+                *call.strides(q, k, v, do, lse, delta, dk, dv),
+                problem.heads_kv, problem.group, *call.scalars, **plan.meta, **call.flags,
+                WANTS_DK=wants_dk, WANTS_DV=wants_dv, DOT_PRECISION=dot_precision(q),
+            )  # fmt: skip
     return dk, dv

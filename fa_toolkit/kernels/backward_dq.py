@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import triton
 import triton.language as tl
 
 from .call import Call, output_like
 from .configuration import LaunchPlan
+from .descriptors import rows_of
 from .precision import dot_precision
 from .tiles import (
     LOG2_E,
     WHOLE,
     kept,
+    load_rows,
     probabilities,
     sequence_at,
     sequence_span,
@@ -26,6 +30,8 @@ from .tiles import (
 def flash_backward_dq_kernel(
     # inputs, outputs
     q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, seed_ptr, cu_q_ptr, cu_k_ptr, dq_ptr,
+    # what is streamed for the copy engine, or None: then pointers load it
+    k_desc, v_desc,
     # strides, in elements
     stride_qb, stride_qh, stride_qn, stride_qd,
     stride_kb, stride_kh, stride_kn, stride_kd,
@@ -122,16 +128,20 @@ def flash_backward_dq_kernel(
             # step: load_kv
             cols = start_n + offs_n  # [BLOCK_N]
             mask_n = cols < len_k
-            mask_k, mask_v = mask_d[None, :], mask_dv[None, :]
-            if PART != WHOLE:
-                # keys past len_k load as 0 and are masked below
-                mask_k, mask_v = mask_k & mask_n[:, None], mask_v & mask_n[:, None]
-            k_ptrs = tile_ptrs(k_ptr, offs_n, offs_d, stride_kn, stride_kd)
-            v_ptrs = tile_ptrs(v_ptr, offs_n, offs_dv, stride_vn, stride_vd)
-            k = tl.load(k_ptrs, mask=mask_k, other=0.0)  # [BLOCK_N, BLOCK_D]
-            v = tl.load(v_ptrs, mask=mask_v, other=0.0)  # [BLOCK_N, BLOCK_DV]
-            k_ptr += step_n * stride_kn
-            v_ptr += step_n * stride_vn
+            # keys past len_k load as 0 and are masked below
+            if k_desc is not None:
+                k = load_rows(k_desc, b, h // group, start_n, BLOCK_N, BLOCK_D)
+                v = load_rows(v_desc, b, h // group, start_n, BLOCK_N, BLOCK_DV)
+            else:
+                mask_k, mask_v = mask_d[None, :], mask_dv[None, :]
+                if PART != WHOLE:
+                    mask_k, mask_v = mask_k & mask_n[:, None], mask_v & mask_n[:, None]
+                k_ptrs = tile_ptrs(k_ptr, offs_n, offs_d, stride_kn, stride_kd)
+                v_ptrs = tile_ptrs(v_ptr, offs_n, offs_dv, stride_vn, stride_vd)
+                k = tl.load(k_ptrs, mask=mask_k, other=0.0)  # [BLOCK_N, BLOCK_D]
+                v = tl.load(v_ptrs, mask=mask_v, other=0.0)  # [BLOCK_N, BLOCK_DV]
+                k_ptr += step_n * stride_kn
+                v_ptr += step_n * stride_vn
 
             # step: recompute
             s = tl.dot(q, tl.trans(k), input_precision=DOT_PRECISION) * score_scale
@@ -177,10 +187,14 @@ def backward_dq(
     """Launcher of `flash_backward_dq_kernel`: dq."""
     problem = call.problem
     dq = output_like(q)
+    n = plan.tile.block_n
+    descriptors: list[Any] = [None, None]
+    if plan.descriptors:
+        descriptors = [rows_of(k, n, plan.block_d), rows_of(v, n, plan.block_dv)]
     grid = (call.programs(problem.heads_q, problem.len_q, plan.tile.block_m),)
     if dq.numel():
         flash_backward_dq_kernel[grid](
-            q, k, v, do, lse, delta, call.seed, *call.offsets, dq,
+            q, k, v, do, lse, delta, call.seed, *call.offsets, dq, *descriptors,
             *call.strides(q, k, v, do, lse, delta, dq),
             problem.heads_q, problem.group, *call.scalars, **plan.meta, **call.flags, DOT_PRECISION=dot_precision(q),
         )  # fmt: skip

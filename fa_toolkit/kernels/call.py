@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import torch
 
 from ..errors import DtypeError, ShapeError
 from ..language import Text
-from ..problem import AttentionProblem
+from ..problem import AttentionProblem, known_problem
 
 RANDOM_BITS = 31  # of a random number that decide about one entry
 
@@ -47,7 +49,7 @@ def problem_of(
         if x.shape != fitting or 0 in (d, dv):
             raise ShapeError(name, expected=str(list(fitting)), got=str(list(x.shape)))
     dtype: Any = str(q.dtype).removeprefix("torch.")
-    return AttentionProblem(b, hq, hkv, nq, nk, d, dv, dtype, causal, window)
+    return known_problem(b, hq, hkv, nq, nk, d, dv, dtype, causal=causal, window=window)
 
 
 def output_like(x: torch.Tensor, width: int | None = None) -> torch.Tensor:
@@ -126,23 +128,14 @@ class Call:
 
     def strides(self, *tensors: torch.Tensor) -> tuple[int, ...]:
         """Strides of all tensors; along the batch, packed sequences are all found at offset 0."""
-        packed = self.cu_seqlens is not None
-        return tuple(
-            0 if packed and axis == 0 else stride
-            for x in tensors
-            for axis, stride in enumerate(x.stride())
-        )
+        if self.cu_seqlens is None:
+            return tuple(chain.from_iterable(x.stride() for x in tensors))
+        return tuple(chain.from_iterable((0, *x.stride()[1:]) for x in tensors))
 
     @property
     def scalars(self) -> tuple[Any, ...]:
         """lengths and runtime options, in the order of the kernels' signatures."""
-        p = self.problem
-        everything = p.len_q + p.len_k  # a bound as far as this hides nothing and fits 32 bits
-        left = everything if p.left is None else min(p.left, everything)
-        right = everything if p.right is None else min(p.right, everything)
-        threshold = min(round(self.dropout_p * 2**RANDOM_BITS), 2**RANDOM_BITS - 1)
-        lengths = (self.sequences, p.len_q, p.len_k, left, right)
-        return (*lengths, self.scale, self.softcap, threshold, 1 / (1 - self.dropout_p))
+        return (self.sequences, *_scalars(self.problem, self.scale, self.softcap, self.dropout_p))
 
     @property
     def flags(self) -> dict[str, Any]:
@@ -156,3 +149,15 @@ class Call:
             "HAS_SOFTCAP": self.softcap > 0,
             "HAS_DROPOUT": self.dropout_p > 0,
         }
+
+
+@lru_cache(maxsize=4096)
+def _scalars(
+    problem: AttentionProblem, scale: float, softcap: float, dropout_p: float
+) -> tuple[Any, ...]:
+    p = problem
+    everything = p.len_q + p.len_k  # a bound as far as this hides nothing and fits 32 bits
+    left = everything if p.left is None else min(p.left, everything)
+    right = everything if p.right is None else min(p.right, everything)
+    threshold = min(round(dropout_p * 2**RANDOM_BITS), 2**RANDOM_BITS - 1)
+    return (p.len_q, p.len_k, left, right, scale, softcap, threshold, 1 / (1 - dropout_p))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from typing import Literal
+from functools import cache, lru_cache
 
 import torch
 
 from ..errors import ArgumentError, DtypeError
 from ..language import Text
 from ..problem import AttentionProblem, TileShape, check_tile
+from .launch_rows import ANY, BLACKWELL, HOPPER, TABLES, Row
+from .launch_rows import Kernel as Kernel
 
-Kernel = Literal["forward", "dkdv", "dq"]
+BARRIERS = 1024  # bytes: of what is in flight, and to align it
+LARGEST_COPY = 256  # rows of one copy
 SMALLEST_DOT = 16  # tl.dot needs at least this many rows, columns and terms
 
 
@@ -37,6 +39,9 @@ class LaunchPlan:
     block_d: int
     block_dv: int
     kernel: Kernel = "forward"
+    descriptors: bool = False  # what is streamed comes by the copy engine, see `descriptors`
+    last_first: bool = False  # forward: the last rows begin; the interpreter keeps to the trace
+    apart: bool = False  # dK and dV in a launch each
 
     @property
     def meta(self) -> dict[str, int]:
@@ -53,7 +58,8 @@ class LaunchPlan:
     def shared(self, itemsize: int, device: Device) -> int:
         """Upper bound of the shared memory in bytes: what stays, what streams, scores, row sums.
 
-        Scores, and in dkdv one operand more, count once again where they change their layout.
+        Scores, and in dkdv one operand more, count once again where they change their layout; with
+        descriptors they stay in the registers of the warps that own their rows, 16 a warp.
 
         Hopper and later keep a buffer per stage, Ampere one less; before that products are done
         without tensor cores, on float32 operands and one buffer.
@@ -66,6 +72,10 @@ class LaunchPlan:
             "dkdv": (n * both, m * both, 2 * m * n + n * max(self.block_d, self.block_dv)),
             "dq": (m * both, n * both, m * n),
         }[self.kernel]
+        if self.descriptors:
+            streams += 4 * m // itemsize if self.kernel == "dkdv" else 0  # lse and Delta too
+            own = n if self.kernel == "dkdv" else m
+            scores = scores * (own < 16 * self.num_warps) + BARRIERS // itemsize
         row_sums = 4 * self.num_warps * (n if self.kernel == "dkdv" else m)
         return itemsize * (stays + buffers * streams + scores) + row_sums
 
@@ -89,93 +99,19 @@ def _padded(width: int) -> int:
     return max(SMALLEST_DOT, 1 << (width - 1).bit_length())
 
 
-@dataclass(frozen=True)
-class _Row:
-    """One line of the tables below, for devices of at least this compute capability."""
-
-    since: tuple[int, int]
-    block_m: int
-    block_n: int
-    num_warps: int
-    num_stages: int
-
-
-_ANY, _AMPERE, _HOPPER, _BLACKWELL = (0, 0), (8, 0), (9, 0), (10, 0)
-
-_Table = dict[int, tuple[_Row, ...]]
-
-# widest head -> rows, fastest first; the first that the device allows and that fits is taken
-_HALF: _Table = {
-    64: (_Row(_HOPPER, 128, 64, 4, 3), _Row(_AMPERE, 64, 64, 4, 3), _Row(_ANY, 32, 32, 4, 1)),
-    128: (
-        _Row(_HOPPER, 128, 64, 8, 3),
-        _Row(_AMPERE, 128, 64, 8, 2),
-        _Row(_AMPERE, 64, 32, 4, 2),
-        _Row(_ANY, 32, 32, 4, 1),
-    ),
-    256: (
-        _Row(_HOPPER, 128, 64, 8, 2),
-        _Row(_AMPERE, 64, 64, 8, 2),
-        _Row(_AMPERE, 64, 32, 8, 2),
-        _Row(_ANY, 16, 16, 4, 1),
-    ),
-}
-_SINGLE: _Table = {
-    128: (_Row(_AMPERE, 64, 32, 8, 2), _Row(_AMPERE, 32, 32, 4, 2), _Row(_ANY, 16, 16, 4, 1)),
-    256: (_Row(_AMPERE, 32, 32, 8, 2), _Row(_AMPERE, 32, 16, 4, 2), _Row(_ANY, 16, 16, 4, 1)),
-}
-# the side that no product sums over, keys in dkdv and rows in dq, may be shorter than 16
-_DKDV_HALF: _Table = {
-    64: (_Row(_AMPERE, 32, 128, 8, 2), _Row(_AMPERE, 32, 64, 8, 2), _Row(_ANY, 32, 32, 4, 1)),
-    128: (
-        _Row(_BLACKWELL, 32, 64, 8, 1),
-        _Row(_HOPPER, 32, 128, 8, 3),
-        _Row(_AMPERE, 32, 64, 8, 2),
-        _Row(_AMPERE, 32, 32, 8, 1),
-        _Row(_ANY, 16, 16, 4, 1),
-    ),
-    256: (_Row(_AMPERE, 32, 32, 8, 1), _Row(_AMPERE, 16, 16, 4, 1), _Row(_ANY, 16, 8, 4, 1)),
-}
-_DKDV_SINGLE: _Table = {
-    128: (_Row(_AMPERE, 32, 32, 8, 1), _Row(_AMPERE, 16, 16, 4, 1), _Row(_ANY, 16, 16, 4, 1)),
-    256: (_Row(_AMPERE, 16, 16, 4, 1), _Row(_ANY, 16, 8, 4, 1)),
-}
-_DQ_HALF: _Table = {
-    64: (
-        _Row(_BLACKWELL, 128, 64, 8, 2),
-        _Row(_HOPPER, 64, 64, 4, 3),
-        _Row(_AMPERE, 128, 64, 8, 2),
-        _Row(_AMPERE, 64, 64, 8, 2),
-        _Row(_ANY, 32, 32, 4, 1),
-    ),
-    128: (
-        _Row(_BLACKWELL, 128, 64, 8, 2),
-        _Row(_HOPPER, 128, 64, 8, 3),
-        _Row(_AMPERE, 128, 64, 8, 2),
-        _Row(_AMPERE, 64, 32, 8, 2),
-        _Row(_ANY, 16, 16, 4, 1),
-    ),
-    256: (_Row(_AMPERE, 64, 64, 8, 2), _Row(_AMPERE, 32, 32, 8, 1), _Row(_ANY, 8, 16, 4, 1)),
-}
-_DQ_SINGLE: _Table = {
-    128: (_Row(_AMPERE, 64, 32, 8, 2), _Row(_AMPERE, 32, 32, 8, 1), _Row(_ANY, 16, 16, 4, 1)),
-    256: (_Row(_AMPERE, 32, 32, 8, 1), _Row(_AMPERE, 16, 16, 4, 1), _Row(_ANY, 8, 16, 4, 1)),
-}
-#: for each kernel: half types, float32
-_TABLES: dict[Kernel, tuple[_Table, _Table]] = {
-    "forward": (_HALF, _SINGLE),
-    "dkdv": (_DKDV_HALF, _DKDV_SINGLE),
-    "dq": (_DQ_HALF, _DQ_SINGLE),
-}
-
-
+@lru_cache(maxsize=4096)
 def plan_launch(
     problem: AttentionProblem,
     device: Device,
     tile: TileShape | None = None,
     kernel: Kernel = "forward",
+    *,
+    aligned: bool = True,
 ) -> LaunchPlan:
     """A configuration of `kernel` that fits `device`.
+
+    Args:
+        aligned: whether the copy engine can read the tensors, see `descriptors.readable`.
 
     Raises:
         DtypeError: if the device cannot compute this type.
@@ -193,16 +129,28 @@ def plan_launch(
         _check_tile(tile, device)
     elif device == INTERPRETER:
         tile = TileShape(64, 64)
-    table = _TABLES[kernel][problem.dtype == "float32"]
+    table = TABLES[kernel][problem.dtype == "float32"]
     rows = next(rows for widest, rows in table.items() if max(d, dv) <= widest)
     if tile is not None:
         warps = 8 if tile.block_m * max(d, dv) >= 128 * 128 else 4
         m, n = tile.block_m, tile.block_n
-        rows = tuple(_Row(_ANY, m, n, warps, stages) for stages in (3, 2, 1))
+        copied = max(m, n) <= LARGEST_COPY and problem.dtype != "float32"
+        rows = tuple(
+            Row(ANY, m, n, warps, stages, descriptors)
+            for descriptors in (True, False)[not copied :]
+            for stages in (3, 2, 1)
+        )
+    aligned = aligned and HOPPER <= device.capability < BLACKWELL
+    seen = _keys_seen(problem)
+    last_first = problem.right is not None and device != INTERPRETER
     plans = [
-        LaunchPlan(TileShape(r.block_m, r.block_n), r.num_warps, r.num_stages, d, dv, kernel)
+        LaunchPlan(
+            r.tile, r.num_warps, r.num_stages, d, dv, kernel, r.descriptors, last_first, r.apart
+        )
         for r in rows
         if device.capability >= r.since
+        and (aligned or not r.descriptors)
+        and (r.up_to is None or seen <= r.up_to)
     ]
     for plan in plans:
         if plan.shared(problem.itemsize, device) <= device.shared:
@@ -216,6 +164,16 @@ def plan_launch(
         got=f"{plans[-1].tile}: {plans[-1].shared(problem.itemsize, device)} B",
         hint=Text("a smaller tile, or tile=None", "用小一些的分块，或 tile=None"),
     )
+
+
+def _keys_seen(problem: AttentionProblem) -> int:
+    """About how many keys a row sees: a program of a short loop wants a small tile."""
+    seen = problem.len_k
+    if problem.right is not None:
+        seen -= min(problem.len_q, problem.len_k) // 2
+    if problem.left is not None:
+        seen = min(seen, problem.left + 1)
+    return seen
 
 
 def _check_tile(tile: TileShape, device: Device) -> None:
@@ -235,9 +193,11 @@ def choose_launch(
     device: torch.device,
     tile: TileShape | None = None,
     kernel: Kernel = "forward",
+    *,
+    aligned: bool = False,
 ) -> LaunchPlan:
     """`plan_launch` for the device that tensors of this call live on."""
     from . import runtime
 
     index = device.index if device.type == "cuda" and runtime.mode() == "gpu" else None
-    return plan_launch(problem, device_of(index), tile, kernel)
+    return plan_launch(problem, device_of(index), tile, kernel, aligned=aligned)

@@ -17,6 +17,7 @@ from .backward_dkdv import backward_dkdv
 from .backward_dq import backward_dq
 from .call import Call
 from .configuration import choose_launch
+from .descriptors import readable
 from .launching import on_device_of, require_kernels
 
 
@@ -107,12 +108,14 @@ def launch_backward(
     """
     problem, saved = call.problem, (q, k, v, do, lse)
     _check_saved(problem, o=o, do=do, lse=lse, **({} if dlse is None else {"dlse": dlse}))
-    dq_plan = choose_launch(problem, q.device, tile, "dq")
+    dense = call.cu_seqlens is None
+    dq_plan = choose_launch(problem, q.device, tile, "dq", aligned=dense and readable(k, v))
     dq = dk = dv = None
     with on_device_of(q):
         delta = backward_delta(call, dq_plan, o, do, dlse)
         if needs_dkdv:
-            plan = choose_launch(problem, q.device, tile, "dkdv")
+            aligned = dense and readable(q, do, lse, delta)
+            plan = choose_launch(problem, q.device, tile, "dkdv", aligned=aligned)
             dk, dv = backward_dkdv(call, plan, *saved, delta)
         if needs_dq:
             dq = backward_dq(call, dq_plan, *saved, delta)

@@ -140,7 +140,7 @@ def flash_decode_kernel(
         s = tl.where(visible, s, -float("inf"))
 
         # step: update
-        m_i, l_i, acc = online_softmax_step(m_i, l_i, acc, s, v, None, DOT_PRECISION)
+        m_i, l_i, acc = online_softmax_step(m_i, l_i, acc, s, 1.0, v, None, DOT_PRECISION)
 
     # step: store
     # a row that sees no key has l = 0 and m = -inf: it stores o = 0, lse = -inf

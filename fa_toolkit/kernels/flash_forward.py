@@ -5,6 +5,8 @@ No gradients: those are in `flash_backward`; `fa_toolkit.flash_attention` is the
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 import triton
 import triton.language as tl
@@ -13,6 +15,7 @@ from ..problem import TileShape
 from .call import Call, output_like
 from .configuration import choose_launch
 from .decode_configuration import choose_split
+from .descriptors import readable, rows_of
 from .launching import on_device_of, require_kernels
 from .precision import dot_precision
 from .tiles import (
@@ -20,6 +23,7 @@ from .tiles import (
     LOG2_E,
     WHOLE,
     kept,
+    load_rows,
     sequence_at,
     sequence_span,
     tanh,
@@ -30,16 +34,18 @@ from .tiles import (
 
 
 @triton.jit
-def online_softmax_step(m_i, l_i, acc, s, v, keep, DOT_PRECISION: tl.constexpr):
-    """Fold one tile of scores (base-2 units) into the running state (m, l, O).
+def online_softmax_step(m_i, l_i, acc, s, unit, v, keep, DOT_PRECISION: tl.constexpr):
+    """Fold one tile of scores into the running state (m, l, O).
 
-    `keep` marks what dropout leaves of the tile, None for all; the sum l never drops a term.
+    The scores in base-2 units are s * unit, and unit is not negative: kept apart, the product and
+    the subtraction of the maximum are one instruction. `keep` marks what dropout leaves of the
+    tile, None for all; the sum l never drops a term.
     """
-    m_new = tl.maximum(m_i, tl.max(s, axis=1))  # [BLOCK_M]
+    m_new = tl.maximum(m_i, tl.max(s, axis=1) * unit)  # [BLOCK_M]
     # a row that has seen no key yet has m_new = -inf: subtract 0 there, never -inf from -inf
     pivot = tl.where(m_new == -float("inf"), 0.0, m_new)  # [BLOCK_M]
     alpha = tl.exp2(m_i - pivot)  # [BLOCK_M]
-    p = tl.exp2(s - pivot[:, None])  # [BLOCK_M, BLOCK_N]
+    p = tl.exp2(s * unit - pivot[:, None])  # [BLOCK_M, BLOCK_N]
     l_i = l_i * alpha + tl.sum(p, axis=1)
     if keep is not None:
         p = tl.where(keep, p, 0.0)
@@ -52,6 +58,8 @@ def online_softmax_step(m_i, l_i, acc, s, v, keep, DOT_PRECISION: tl.constexpr):
 def flash_forward_kernel(
     # inputs, outputs
     q_ptr, k_ptr, v_ptr, sink_ptr, seed_ptr, cu_q_ptr, cu_k_ptr, o_ptr, lse_ptr,
+    # q, k and v for the copy engine, or None: then pointers load them
+    q_desc, k_desc, v_desc,
     # strides, in elements
     stride_qb, stride_qh, stride_qn, stride_qd,
     stride_kb, stride_kh, stride_kn, stride_kd,
@@ -70,6 +78,7 @@ def flash_forward_kernel(
     HAS_SOFTCAP: tl.constexpr,
     HAS_DROPOUT: tl.constexpr,
     HAS_SINK: tl.constexpr,
+    LAST_FIRST: tl.constexpr,
     DOT_PRECISION: tl.constexpr,
     BLOCK_D: tl.constexpr,
     BLOCK_DV: tl.constexpr,
@@ -79,6 +88,9 @@ def flash_forward_kernel(
     """Each program owns BLOCK_M queries of one head and streams the keys and values they see."""
     row_tiles = len_q // BLOCK_M + sequences + 1 if IS_PACKED else tl.cdiv(len_q, BLOCK_M)
     pid_m = tl.program_id(0) % row_tiles
+    if LAST_FIRST:
+        # under a causal mask the last queries see most keys: heaviest first
+        pid_m = row_tiles - 1 - pid_m
     pid_bh = tl.program_id(0) // row_tiles
     b = (pid_bh // heads_q).to(tl.int64)
     h = (pid_bh % heads_q).to(tl.int64)
@@ -109,8 +121,12 @@ def flash_forward_kernel(
 
     # step: load_q
     # rows past len_q load as 0 and are never stored
-    q_ptrs = tile_ptrs(q_ptr, offs_m, offs_d, stride_qn, stride_qd)
-    q = tl.load(q_ptrs, mask=mask_m[:, None] & mask_d[None, :], other=0.0)  # [BLOCK_M, BLOCK_D]
+    if q_desc is not None:
+        q = load_rows(q_desc, b, h, start_m, BLOCK_M, BLOCK_D)
+    else:
+        q_ptrs = tile_ptrs(q_ptr, offs_m, offs_d, stride_qn, stride_qd)
+        q = tl.load(q_ptrs, mask=mask_m[:, None] & mask_d[None, :], other=0.0)
+    # [BLOCK_M, BLOCK_D]
 
     m_i = tl.full([BLOCK_M], -float("inf"), tl.float32)  # base-2 units
     l_i = tl.zeros([BLOCK_M], tl.float32)
@@ -122,7 +138,7 @@ def flash_forward_kernel(
         l_i = tl.where(m_i == -float("inf"), 0.0, 1.0)
     if HAS_DROPOUT:
         seed = tl.load(seed_ptr)
-    score_scale = scale / softcap if HAS_SOFTCAP else scale * LOG2_E
+    unit = (softcap if HAS_SOFTCAP else scale) * LOG2_E
 
     # query row i stands at key position i + Nk - Nq (bottom-right)
     diagonal = len_k - len_q
@@ -144,21 +160,25 @@ def flash_forward_kernel(
             # step: load_kv
             cols = start_n + offs_n  # [BLOCK_N]
             mask_n = cols < len_k
-            mask_k, mask_v = mask_d[:, None], mask_dv[None, :]
-            if PART != WHOLE:
-                # keys past len_k load as 0 and are masked below
-                mask_k, mask_v = mask_k & mask_n[None, :], mask_v & mask_n[:, None]
-            k_ptrs = tile_ptrs(k_ptr, offs_d, offs_n, stride_kd, stride_kn)
-            v_ptrs = tile_ptrs(v_ptr, offs_n, offs_dv, stride_vn, stride_vd)
-            k = tl.load(k_ptrs, mask=mask_k, other=0.0)  # [BLOCK_D, BLOCK_N]
-            v = tl.load(v_ptrs, mask=mask_v, other=0.0)  # [BLOCK_N, BLOCK_DV]
-            k_ptr += step_n * stride_kn
-            v_ptr += step_n * stride_vn
+            # keys past len_k load as 0 and are masked below
+            if k_desc is not None:
+                k = tl.trans(load_rows(k_desc, b, h // group, start_n, BLOCK_N, BLOCK_D))
+                v = load_rows(v_desc, b, h // group, start_n, BLOCK_N, BLOCK_DV)
+            else:
+                mask_k, mask_v = mask_d[:, None], mask_dv[None, :]
+                if PART != WHOLE:
+                    mask_k, mask_v = mask_k & mask_n[None, :], mask_v & mask_n[:, None]
+                k_ptrs = tile_ptrs(k_ptr, offs_d, offs_n, stride_kd, stride_kn)
+                v_ptrs = tile_ptrs(v_ptr, offs_n, offs_dv, stride_vn, stride_vd)
+                k = tl.load(k_ptrs, mask=mask_k, other=0.0)  # [BLOCK_D, BLOCK_N]
+                v = tl.load(v_ptrs, mask=mask_v, other=0.0)  # [BLOCK_N, BLOCK_DV]
+                k_ptr += step_n * stride_kn
+                v_ptr += step_n * stride_vn
 
             # step: scores
-            s = tl.dot(q, k, input_precision=DOT_PRECISION) * score_scale  # [BLOCK_M, BLOCK_N]
+            s = tl.dot(q, k, input_precision=DOT_PRECISION)  # [BLOCK_M, BLOCK_N]
             if HAS_SOFTCAP:
-                s = tanh(s) * (softcap * LOG2_E)
+                s = tanh(s * (scale / softcap))
 
             # step: mask
             if PART != WHOLE:
@@ -166,18 +186,20 @@ def flash_forward_kernel(
                     positions[:, None], cols[None, :], mask_n[None, :],
                     left, right, HAS_LEFT, HAS_RIGHT,
                 )  # fmt: skip
-                s = tl.where(visible, s, -float("inf"))
+                s = tl.where(visible, s * unit, -float("inf"))
 
             # step: update
             keep = None
             if HAS_DROPOUT:
                 keep = kept(seed, b, h, offs_m[:, None], cols[None, :], dropout_threshold)
-            m_i, l_i, acc = online_softmax_step(m_i, l_i, acc, s, v, keep, DOT_PRECISION)
+            m_i, l_i, acc = online_softmax_step(
+                m_i, l_i, acc, s, unit if PART == WHOLE else 1.0, v, keep, DOT_PRECISION
+            )
 
     # step: store
     # a row that sees no key has l = 0 and m = -inf: it stores o = 0, lse = -inf
     l_safe = tl.where(l_i == 0.0, 1.0, l_i)  # [BLOCK_M]
-    o = acc / l_safe[:, None]  # [BLOCK_M, BLOCK_DV]
+    o = acc * (1.0 / l_safe)[:, None]  # [BLOCK_M, BLOCK_DV]
     if HAS_DROPOUT:
         o = o * keep_scale
     o_ptrs = tile_ptrs(o_ptr, offs_m, offs_dv, stride_on, stride_od)
@@ -246,14 +268,21 @@ def launch_forward(
     lse = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
     if not lse.numel():
         return o, lse
-    plan = choose_launch(problem, q.device, tile)
+    if call.scale < 0:  # the kernel's maximum is over products, so their unit must be positive
+        q, call = -q, replace(call, scale=-call.scale)
+    aligned = call.cu_seqlens is None and readable(q, k, v)
+    plan = choose_launch(problem, q.device, tile, aligned=aligned)
+    m, n, d, dv = plan.tile.block_m, plan.tile.block_n, plan.block_d, plan.block_dv
+    copied = ((q, m, d), (k, n, d), (v, n, dv)) if plan.descriptors else ()
+    descriptors = [rows_of(*tiles) for tiles in copied] or [None] * 3
     # one axis: the others of a CUDA grid end at 65,535
     grid = (call.programs(problem.heads_q, problem.len_q, plan.tile.block_m),)
     with on_device_of(q):
         flash_forward_kernel[grid](
-            q, k, v, call.sink, call.seed, *call.offsets, o, lse, *call.strides(q, k, v, o, lse),
+            q, k, v, call.sink, call.seed, *call.offsets, o, lse, *descriptors,
+            *call.strides(q, k, v, o, lse),
             problem.heads_q, problem.group, *call.scalars,
             **plan.meta, **call.flags,
-            HAS_SINK=call.sink is not None, DOT_PRECISION=dot_precision(q),
+            HAS_SINK=call.sink is not None, LAST_FIRST=plan.last_first, DOT_PRECISION=dot_precision(q),
         )  # fmt: skip
     return o, lse

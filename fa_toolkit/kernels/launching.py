@@ -16,7 +16,9 @@ from . import runtime
 
 def on_device_of(tensor: torch.Tensor) -> AbstractContextManager[Any]:
     """Makes the tensor's GPU the current one, which is where Triton launches."""
-    return torch.cuda.device(tensor.device) if tensor.is_cuda else nullcontext()
+    if not tensor.is_cuda or tensor.device.index == torch.cuda.current_device():
+        return nullcontext()
+    return torch.cuda.device(tensor.device)
 
 
 def device() -> torch.device:
@@ -42,6 +44,10 @@ def require_kernels(*tensors: torch.Tensor) -> None:
                 got=str(tensor.layout) if odd else type(tensor).__name__,
             )
     found = runtime.require()
+    first = tensors[0].device if tensors else None
+    one_gpu = first is not None and first.type == "cuda" and all(t.device == first for t in tensors)
+    if found == "gpu" and one_gpu:
+        return
     devices = sorted({str(t.device) for t in tensors})
     if len(devices) > 1:
         raise DeviceError(

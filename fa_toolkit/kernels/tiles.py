@@ -25,6 +25,18 @@ def tile_ptrs(base_ptr, rows, cols, stride_row, stride_col):
 
 
 @triton.jit
+def load_rows(desc, b, h, start, ROWS: tl.constexpr, WIDTH: tl.constexpr):
+    """Rows from `start` of one head, [ROWS, WIDTH], by the copy engine; 0 past either end."""
+    return desc.load([b.to(tl.int32), h.to(tl.int32), start, 0]).reshape(ROWS, WIDTH)
+
+
+@triton.jit
+def load_statistics(desc, b, h, start, ROWS: tl.constexpr):
+    """One number a row, [ROWS], by the copy engine; 0 past the end."""
+    return desc.load([b.to(tl.int32), h.to(tl.int32), start]).reshape(ROWS)
+
+
+@triton.jit
 def sequence_span(cu_ptr, b, sequences, tokens):
     """(start, length) of packed sequence b, kept inside the tokens whatever the offsets say.
 

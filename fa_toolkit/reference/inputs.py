@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..errors import ArgumentError, DeviceError, DtypeError, ShapeError
 from ..language import Text
-from ..problem import ITEMSIZE, AttentionProblem, Dtype
+from ..problem import ITEMSIZE, AttentionProblem, Dtype, known_problem
 
 _NAMES: dict[torch.dtype, Dtype] = {
     torch.float16: "float16",
@@ -88,7 +88,7 @@ def problem_of(
     if sink is not None and sink.shape != (heads_q,):
         raise ShapeError("sink", expected=f"[{heads_q}]", got=str(list(sink.shape)))
     sizes = (batch, heads_q, heads_kv, len_q, len_k, head_dim, head_dim_v)
-    return AttentionProblem(*sizes, _NAMES[q.dtype], causal, window)
+    return known_problem(*sizes, _NAMES[q.dtype], causal=causal, window=window)
 
 
 def check_scalars(

@@ -134,8 +134,10 @@ def compile_case(name: str) -> dict[str, Any]:
     NoDriver.capability, Warmup.asked = capability, kernel
     bounds: dict[str, int] = {}
 
-    def choose(problem: Any, _: Any, tile: Any = None, which: Any = "forward") -> Any:
-        plan = plan_launch(problem, device, tile, which)
+    def choose(
+        problem: Any, _: Any, tile: Any = None, which: Any = "forward", aligned: bool = False
+    ) -> Any:
+        plan = plan_launch(problem, device, tile, which, aligned=aligned)
         bounds[which] = plan.shared(problem.itemsize, device)
         return plan
 

@@ -105,11 +105,11 @@ MUTANTS: dict[str, tuple[str, str]] = {
         "start_n, stop_n, -diagonal, left, right",
     ),
     "key tiles at the diagonal skipped": (
-        "tl.static_range(0 if HAS_RIGHT else 1, 3)",
+        "tl.static_range(0 if HAS_RIGHT else 1, LAST_PART + 1)",
         "tl.static_range(1, 3)",
     ),
     "last query tiles skipped": (
-        "tl.static_range(0 if HAS_RIGHT else 1, 3)",
+        "tl.static_range(0 if HAS_RIGHT else 1, LAST_PART + 1)",
         "tl.static_range(0 if HAS_RIGHT else 1, 2)",
     ),
     "last key tiles skipped": (
@@ -143,12 +143,12 @@ MUTANTS: dict[str, tuple[str, str]] = {
         "pid_m = tl.maximum(row_tiles - 2 - tl.program_id(0) % row_tiles, 0)",
     ),
     "dV of D columns": (
-        "tile_ptrs(dv_ptr, cols, offs_dv, stride_dvn, stride_dvd)",
-        "tile_ptrs(dv_ptr, cols, offs_dv, stride_dkn, stride_dvd)",
+        "tile_ptrs(dv_ptr, offs_n, offs_dv, stride_dvn, stride_dvd)",
+        "tile_ptrs(dv_ptr, offs_n, offs_dv, stride_dkn, stride_dvd)",
     ),
     "grid over query heads": (
         "call.programs(problem.heads_kv,",
-        "problem.batch * triton.cdiv",
+        "call.programs(problem.heads_q,",
     ),
     "group given as heads_q": (
         "problem.heads_kv, problem.group, *call",

@@ -44,6 +44,7 @@ KILLERS = (
     _case(2, 2, 2, 20, 33, 12, 8, tile=(32, 16), layout="gaps"),
     _case(1, 1, 1, 40, 20, 8, 8, tile=(32, 16), causal=True, layout="bnhd"),
     _case(1, 1, 1, 16, 48, 16, 16, tile=(16, 16), spread=30.0),
+    _case(1, 1, 1, 16, 48, 16, 16, tile=(16, 16), spread=30.0, scale=-0.25),
     _case(1, 3, 3, 24, 24, 8, 8, tile=(16, 16), causal=True, layout="bnhd", dtype="bfloat16"),
     _case(2, 2, 2, 20, 40, 8, 8, tile=(16, 16), dropout_p=0.25),
     _case(1, 2, 1, 40, 70, 8, 12, tile=(16, 16), window=(13, 3), sink=True),
@@ -61,7 +62,7 @@ MUTANTS: dict[str, Bug] = {
     "no rescale of acc": Bug("flash_forward", "acc = acc * alpha[:, None]", "acc = acc * 1.0"),
     "no rescale of l": Bug("flash_forward", "l_i = l_i * alpha + ", "l_i = l_i + "),
     "maximum of the tile only": Bug(
-        "flash_forward", "m_new = tl.maximum(m_i, tl.max(s, axis=1))", "m_new = tl.max(s, axis=1)"
+        "flash_forward", "tl.maximum(m_i, tl.max(s, axis=1) * unit)", "tl.max(s, axis=1) * unit"
     ),
     "maximum forgotten": Bug("flash_forward", "return m_new, l_i, acc", "return m_i, l_i, acc"),
     "pivot of a row without keys": Bug(
@@ -120,7 +121,7 @@ MUTANTS: dict[str, Bug] = {
         "mask_m, mask_d, mask_dv = offs_m < len_q",
         "mask_m, mask_d, mask_dv = offs_m >= 0",
     ),
-    "division by l left out": Bug("flash_forward", "o = acc / l_safe[:, None]", "o = acc"),
+    "division by l left out": Bug("flash_forward", "o = acc * (1.0 / l_safe)[:, None]", "o = acc"),
     "dead rows divided by zero": Bug("flash_forward", "tl.where(l_i == 0.0, 1.0, l_i)", "l_i"),
     "lse in base 2": Bug(
         "flash_forward", "(m_i + tl.log2(l_safe)) * LN_2", "(m_i + tl.log2(l_safe))"
@@ -138,11 +139,11 @@ MUTANTS: dict[str, Bug] = {
     "grid over key heads": Bug(
         "flash_forward", "call.programs(problem.heads_q,", "call.programs(problem.heads_kv,"
     ),
-    "scale without log2 e": Bug("flash_forward", "else scale * LOG2_E", "else scale"),
+    "scale without log2 e": Bug("flash_forward", "else scale) * LOG2_E", "else scale)"),
     "scale left out": Bug(
         "flash_forward",
-        "input_precision=DOT_PRECISION) * score_scale",
-        "input_precision=DOT_PRECISION)",
+        "s = tl.where(visible, s * unit,",
+        "s = tl.where(visible, s,",
     ),
     "keys past the end not masked": Bug(
         "flash_forward", "cols[None, :], mask_n[None, :],", "cols[None, :], cols[None, :] >= 0,"
@@ -166,11 +167,11 @@ MUTANTS: dict[str, Bug] = {
     "V does not start at the window": Bug(
         "flash_forward", "v_ptr += low.to(tl.int64) * stride_vn", "v_ptr += 0"
     ),
-    "cap without its scale": Bug(
-        "flash_forward", "scale / softcap if HAS_SOFTCAP", "scale if HAS_SOFTCAP"
-    ),
+    "cap without its scale": Bug("flash_forward", "tanh(s * (scale / softcap))", "tanh(s * scale)"),
     "cap in natural units": Bug(
-        "flash_forward", "tanh(s) * (softcap * LOG2_E)", "tanh(s) * softcap"
+        "flash_forward",
+        "unit = (softcap if HAS_SOFTCAP else scale) * LOG2_E",
+        "unit = softcap if HAS_SOFTCAP else scale * LOG2_E",
     ),
     "sink in natural units": Bug(
         "flash_forward", "tl.float32) + sink * LOG2_E", "tl.float32) + sink"
@@ -245,6 +246,8 @@ MUTANTS: dict[str, Bug] = {
     "tanh without its cubic term": Bug(
         "tiles", "small = x + x * square * (square * p - 3.33332819422e-1)", "small = x"
     ),
+    "unit applied twice": Bug("flash_forward", "s, unit if PART == WHOLE else 1.0", "s, unit"),
+    "negative scale": Bug("flash_forward", "if call.scale < 0:", "if False:"),
     "tanh even": Bug("tiles", "tl.where(x < 0.0, -large, large)", "large"),
     "tanh saturates too early": Bug("tiles", "(2.0 * LOG2_E)", "(2.5 * LOG2_E)"),
     "default scale of Dv": Bug(
@@ -253,16 +256,16 @@ MUTANTS: dict[str, Bug] = {
     "zero treated as no scale": Bug("call", "if scale is None else", "if not scale else"),
     "lengths exchanged": Bug(
         "call",
-        "p.len_q, p.len_k, left, right)",
-        "p.len_k, p.len_q, left, right)",
+        "(p.len_q, p.len_k, left, right,",
+        "(p.len_k, p.len_q, left, right,",
     ),
     "window exchanged": Bug(
         "call",
-        "p.len_q, p.len_k, left, right)",
-        "p.len_q, p.len_k, right, left)",
+        "(p.len_q, p.len_k, left, right,",
+        "(p.len_q, p.len_k, right, left,",
     ),
     "kept entries divided by p": Bug(
-        "call", "1 / (1 - self.dropout_p)", "1 / self.dropout_p if self.dropout_p else 1.0"
+        "call", "1 / (1 - dropout_p)", "1 / dropout_p if dropout_p else 1.0"
     ),
 }
 

@@ -86,7 +86,7 @@ MUTANTS: dict[str, Bug] = {
         "call", "len(self.cu_seqlens[0]) - 1", "max(len(self.cu_seqlens[0]) - 2, 0)"
     ),
     "batch stride kept": Bug(
-        "call", "0 if packed and axis == 0 else stride", "0 if False else stride"
+        "call", "(0, *x.stride()[1:])", "x.stride()"
     ),
     "search stops one too early": Bug("tiles", "above - b > 1", "above - b > 2"),
     "slots begin one later": Bug("tiles", "// BLOCK + middle", "// BLOCK + middle + 1"),

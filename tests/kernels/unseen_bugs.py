@@ -73,8 +73,8 @@ BUGS = [
     (
         "softcap_argument_in_base_two",
         "flash_forward",
-        "score_scale = scale / softcap if HAS_SOFTCAP else scale * LOG2_E",
-        "score_scale = scale * LOG2_E / softcap if HAS_SOFTCAP else scale * LOG2_E",
+        "s = tanh(s * (scale / softcap))",
+        "s = tanh(s * (scale * LOG2_E / softcap))",
     ),
     # forward: D=16, Dv=32, Nq=Nk=48, window=(4, 0), tile 16 x 16: rows 32.. begin at key 16
     (
@@ -186,8 +186,8 @@ BUGS = [
     (
         "dv_stored_by_rows_of_dk",
         "backward_dkdv",
-        "dv_ptrs = tile_ptrs(dv_ptr, cols, offs_dv, stride_dvn, stride_dvd)",
-        "dv_ptrs = tile_ptrs(dv_ptr, cols, offs_dv, stride_dkn, stride_dvd)",
+        "dv_ptrs = tile_ptrs(dv_ptr, offs_n, offs_dv, stride_dvn, stride_dvd)",
+        "dv_ptrs = tile_ptrs(dv_ptr, offs_n, offs_dv, stride_dkn, stride_dvd)",
     ),
     # backward: Hq=2, Hkv=1, Nq=1, Nk=2: dk
     (
