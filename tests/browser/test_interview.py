@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -109,7 +110,7 @@ def test_from_the_choice_to_the_report(lab: Lab) -> None:
             assert Path(download.value.path()).read_text("utf-8").startswith(start)
 
         chapter = page.locator(".fa-interview [data-commandlinker-command]").first
-        name = chapter.inner_text()[:2]
+        name = re.search(r"\d\d", chapter.inner_text())[0]  # type: ignore[index]
         chapter.click()
         page.wait_for_function(
             f"window.jupyterapp.shell.currentWidget.context.path.startsWith('{name}_')"
