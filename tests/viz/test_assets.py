@@ -19,9 +19,12 @@ OWN_CLASSES: set[str] = {"fa-player", "fa-viz"}
 
 #: A widget's module and the style sheets it comes with.
 WIDGETS = {
+    "kernel_view.js": ("player.css", "kernel_view.css"),
     "stepper.js": ("player.css", "stepper.css"),
     "tile_player.js": ("player.css", "tile_player.css"),
     "traffic_player.js": ("player.css", "traffic_player.css"),
+    "memory_ladder.js": ("player.css", "memory_ladder.css"),
+    "block_chooser.js": ("player.css", "block_chooser.css"),
 }
 #: Classes whose end is computed: the icon, the tensor.
 COMPUTED = ("fa-do-", "fa-ink-", "fa-fill-")

@@ -150,11 +150,13 @@ class ChoiceState(PlayerState):
                      f"d = {problem.head_dim}"]  # fmt: skip
             for row in self._rows():
                 bill = flash_forward_traffic(problem, row.tile)
-                head = f"{row.block_m:>4} × {row.block_n:<4} {plain(flops / bill.total):>6} FLOPs/B  "
+                head = (
+                    f"{row.block_m:>4} × {row.block_n:<4} {plain(flops / bill.total):>6} FLOPs/B  "
+                )
                 if row.shared is None:
                     lines.append(head + f"{say(UI['toolarge'])} ({amount(row.bound)})")
                     continue
-                spills = f", {say(UI['spilling'])}: {row.spills}" if row.spills else ""
+                spills = f", {say(UI['spilling'], s=row.spills)}" if row.spills else ""
                 lines.append(head + f"{amount(row.shared)}, {row.registers} {say(UI['registers'])}, "
                              f"{row.programs_per_sm(self.gpu)} {say(UI['programs'])}{spills}")  # fmt: skip
         return "\n".join(lines)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from ...language import Text
 
 UI: dict[str, Text] = {
-    "title": Text("Which tile? The roofline and the room on chip", "块取多大？roofline 与片上的地方"),
+    "title": Text(
+        "Which tile? The roofline and the room on chip", "块取多大？roofline 与片上的地方"
+    ),
     "x": Text("FLOPs per byte of HBM (log scale)", "每搬一字节 HBM 做多少次运算（对数刻度）"),
     "y": Text("FLOP/s (log scale)", "FLOP/s（对数刻度）"),
     "standard": Text("standard", "标准"),
@@ -19,9 +21,12 @@ UI: dict[str, Text] = {
     "registers": Text("registers of a thread", "每线程寄存器数"),
     "bytes": Text("bytes of HBM", "HBM 字节"),
     "toolarge": Text("too large", "放不下"),
-    "spilling": Text("spills", "溢出"),
+    "spilling": Text("spills {s}", "溢出 {s}"),
     "default": Text("our choice", "默认"),
-    "legend": Text("╱ does not fit   ╲ spills registers", "╱ 放不下   ╲ 寄存器溢出"),
+    "legend": Text(
+        "╱ does not fit   ╲ spills registers: that many instructions",
+        "╱ 放不下   ╲ 寄存器溢出：这么多条指令",
+    ),
     "grid": Text("Our forward kernel", "我们的前向 kernel"),
     "room": Text("One program of {m} × {k}: {w} warps", "{m} × {k} 的一个 program：{w} 个 warp"),
     "nokernel": Text("{m} × {k} is not launched", "{m} × {k} 不会启动"),
@@ -83,7 +88,8 @@ UI: dict[str, Text] = {
     "fit_ok": Text("{p} programs fit on an SM.", "一个 SM 放得下 {p} 个 program。"),
     "fit_one": Text("One program fits on an SM.", "一个 SM 只放得下一个 program。"),
     "fit_spills": Text(
-        "It spills: {s} instructions move registers to memory.", "寄存器溢出：有 {s} 条指令在搬寄存器。"
+        "It spills: {s} instructions move registers to memory.",
+        "寄存器溢出：有 {s} 条指令在搬寄存器。",
     ),
     "fit_none": Text(
         "It does not fit: {a} of shared memory, and a program may have {b}.",

@@ -68,6 +68,7 @@ function build(shell) {
   const room = bars(" ", [words.bar_shared, words.bar_registers, words.bar_bytes, words.bar_standard]);
   const ask = ratioButtons(words, answer);
   const controls = chooserControls(shell, head, words);
+  shell.root.classList.add("fa-choosing");
   shell.body.append(
     controls.root,
     html("div", { class: "fa-choice-pair" },
@@ -94,7 +95,8 @@ function build(shell) {
       roof.root.setAttribute("aria-label", sentence(now, step, words, guessing, head).replaceAll("*", ""));
       lines.draw(guessing ? [] : sums(now, words));
       drawRoom(room, now, words, guessing);
-      ask.show(guessing, shell.guess(questions[step]), ratioOf(shell, step));
+      const guess = shell.guess(questions[step]);
+      ask.show(guessing, guess, guess ? ratioOf(shell, step) : 1);
     },
   };
 }
@@ -122,18 +124,19 @@ function cell(now, metric, m, n, words) {
   const chosen = now.tile[0] === m && now.tile[1] === n;
   if (!kernel) return { text: "", level: 0, state: "none", note: "", chosen, label: `${m} × ${n}` };
   const none = kernel.shared < 0;
-  const bytes = flashBytes(now.problem(m, n));
-  const most = flashBytes(now.problem(Math.min(...now.kernels.map((k) => k.m)), n));
   const values = {
-    programs: { text: String(programsOf(kernel, now.gpu).least), level: programsOf(kernel, now.gpu).least / 8 },
-    shared: { text: amount(none ? kernel.bound : kernel.shared), level: kernel.shared / kernel.limit },
-    registers: { text: String(kernel.registers), level: kernel.registers / 255 },
-    bytes: { text: amount(bytes), level: bytes / most },
+    programs: () => ({ text: String(programsOf(kernel, now.gpu).least), level: programsOf(kernel, now.gpu).least / 8 }),
+    shared: () => ({ text: amount(none ? kernel.bound : kernel.shared), level: kernel.shared / kernel.limit }),
+    registers: () => ({ text: String(kernel.registers), level: kernel.registers / 255 }),
+    bytes() {
+      const [bytes, most] = [m, Math.min(...now.kernels.map((k) => k.m))].map((rows) => flashBytes(now.problem(rows, n)));
+      return { text: amount(bytes), level: bytes / most };
+    },
   };
-  const value = values[/** @type {keyof typeof values} */ (metric)];
+  const value = values[/** @type {keyof typeof values} */ (metric)]();
   const hidden = none && metric !== "shared" && metric !== "bytes";
   const state = none ? "none" : kernel.spills > 0 ? "spills" : "fits";
-  const note = none ? words.toolarge : state === "spills" ? words.spilling : kernel.standard ? words.default : "";
+  const note = none ? words.toolarge : kernel.standard ? words.default : state === "spills" ? fill(words.spilling, { s: kernel.spills }) : "";
   const text = hidden ? "–" : value.text;
   return { text, level: Math.min(1, value.level), state, note, chosen, label: `${m} × ${n}: ${text} ${note}` };
 }
