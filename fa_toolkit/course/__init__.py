@@ -21,6 +21,7 @@ __all__ = [
     "hint",
     "import_progress",
     "interview",
+    "kernel_view",
     "last_interview",
     "progress",
     "quiz",
@@ -244,6 +245,32 @@ def reset_progress(*, confirm: str = "") -> None:
     from .keeping import reset
 
     reset(confirm).show()
+
+
+def kernel_view(
+    fn: Callable[..., Any] | None = None,
+    *args: Any,
+    beside: dict[str, Any] | None = None,
+    cut: str = "labels",
+    **kwargs: Any,
+) -> Any:
+    """Run a real kernel in the interpreter and play it: its source beside what it does to memory.
+
+    `fa.course.kernel_view()` shows the forward kernel on seven queries, and
+    `fa.course.kernel_view(fa.kernels.vector_add, x, y, block=4, beside={"block": 8})` two runs.
+
+    Args:
+        fn: a launcher such as fa.kernels.matmul; `args` and `kwargs` are what it is called with.
+        beside: keywords of a second run, shown next to the first, such as {"tile": TileShape(8, 4)}.
+        cut: what a step is: "programs", "labels" or "lines".
+
+    Raises:
+        ArgumentError: if `fn` launches no kernel.
+        BackendUnavailable: where no kernel can run.
+    """
+    from .kernels_shown import recorded_view
+
+    return recorded_view(fn, args, kwargs, beside=beside, cut=cut)
 
 
 def show_source(obj: Any) -> None:

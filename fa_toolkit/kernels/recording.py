@@ -38,6 +38,7 @@ class Access:
         box: half-open range of the indices touched, one for each axis of the tensor.
         bytes: bytes requested, masked lanes not counted.
         lanes: the block of lanes, those masked off included.
+        shape: of the tensor.
     """
 
     kernel: str
@@ -49,6 +50,7 @@ class Access:
     box: tuple[Range, ...]
     bytes: int
     lanes: Lanes | None = None
+    shape: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,14 +73,12 @@ class Recording:
     """Everything kernels did while a function ran, and what the function returned.
 
     Args:
-        shapes: the shape of each tensor argument that was accessed.
         visits: the lines that ran, in order, where `record_lines` watched.
         files: where each kernel stands.
     """
 
     accesses: list[Access]
     result: Any
-    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     visits: list[Visit] = field(default_factory=list)
     files: Mapping[str, str] = field(default_factory=dict)
 
@@ -185,7 +185,6 @@ def _recorded(
     from .interpreter_memory import observed
 
     accesses: list[Access] = []
-    shapes: dict[str, tuple[int, ...]] = {}
     files: dict[str, str] = {}
     visits: list[Visit] = []
 
@@ -202,18 +201,18 @@ def _recorded(
         box = tuple(map(span_of, indices_of(argument.tensor, offsets // size)))
         place = tuple(int(i) for i in program)
         lanes = lanes_of(argument.tensor, block[0] // size, block[1])
-        shapes[argument.name] = tuple(int(n) for n in argument.tensor.shape)
+        shape = tuple(int(n) for n in argument.tensor.shape)
         files[launch.kernel] = launch.code.co_filename
         moved = offsets.size * size
         accesses.append(
-            Access(launch.kernel, kind, argument.name, place, step, line, box, moved, lanes)
+            Access(launch.kernel, kind, argument.name, place, step, line, box, moved, lanes, shape)
         )
 
     with observed(note):
         if not lines:
-            return Recording(accesses, fn(*args, **kwargs), shapes, visits, files)
+            return Recording(accesses, fn(*args, **kwargs), visits, files)
         with _watched(lambda *where: visits.append(Visit(*where, len(accesses)))):
-            return Recording(accesses, fn(*args, **kwargs), shapes, visits, files)
+            return Recording(accesses, fn(*args, **kwargs), visits, files)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 _NAMES = {
     "block_chooser": "block_choice",
+    "kernel_view": "kernel_lines",
     "memory_growth": "figures.growth",
     "memory_ladder": "memory_levels",
     "peak_memory": "figures.rates",
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from .flash_tiles import tile_player
     from .hbm_traffic import traffic_player
     from .memory_levels import memory_ladder
+    from .kernel_lines import kernel_view
     from .sliders import scrub
     from .softmax_stepper import stepper
 

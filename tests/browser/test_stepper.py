@@ -13,6 +13,9 @@ from typing import Any
 import nbformat
 import pytest
 from lab import Lab, Notebook, chromium
+from test_players import _page
+
+from fa_toolkit import viz
 
 pytestmark = [
     pytest.mark.browser,
@@ -24,6 +27,7 @@ CELLS = [
     "widget.step, widget.prediction",
     "fa.viz.softmax_bars([1, 2, 3, 4], 2, lang={lang!r})",
     "box = fa.viz.scrub(fa.viz.softmax_bars, blocks=(1, 4), lang={lang!r})\nbox",
+    "widget.x, widget.blocks, widget.view",
 ]
 
 
@@ -103,14 +107,16 @@ def test_a_reader_predicts_types_and_reloads(lab: Lab) -> None:
         row = page.locator(".fa-own input").first
         row.fill("1, two")
         row.press("Enter")
-        page.locator(".fa-error", has_text="'two'").wait_for()
+        page.locator(".fa-typed-error", has_text="two").wait_for()
+        assert row.input_value() == "1, two" and page.locator(".fa-bar").count() == 4
         _shot(page, "light_en_error")
         row.fill("5, 1, 6")
         page.locator(".fa-own input").nth(1).fill("1, 2")
         page.locator(".fa-own button.fa-plain").click()
-        page.locator(".fa-block", has_text="block 2").wait_for()
+        page.locator(".fa-block", has_text="block 2").first.wait_for()
         page.wait_for_function("() => document.querySelectorAll('.fa-bar').length === 3")
-        assert page.locator(".fa-error").inner_text() == ""
+        assert page.locator(".fa-typed-error").inner_text() == ""
+        assert _value(notebook, 4) == "([5.0, 1.0, 6.0], [1, 2], 'online')"
         page.locator(".fa-preset", has_text="1000").click()
         page.wait_for_function("() => document.querySelectorAll('.fa-bar').length === 2")
 
@@ -187,3 +193,52 @@ def test_play_runs_to_the_question_and_a_slider_redraws(lab: Lab) -> None:
         )
         _shot(page, "scrub", ".fa-scrub")
         assert notebook.problems == []
+
+
+def _ways(page: Any) -> list[list[str]]:
+    rows = page.locator(".fa-ways tbody tr").all()
+    return [row.locator("td").all_inner_texts() for row in rows]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_page_of_its_own_takes_another_row_without_a_kernel(lang: str, tmp_path: Path) -> None:
+    path = tmp_path / "stepper.html"
+    viz.stepper(lang=lang).to_html(path)
+    for width, scheme in ((900, "dark"), (1600, "light")):
+        with _page(path, width=width, scheme=scheme) as (page, wrong):
+            root = page.locator(PLAYER)
+            found = []
+            for tab in (0, 2, 1):
+                page.locator(".fa-tab").nth(tab).click()
+                name = f"stepper_{tab}_{lang}_{scheme}_{width}"
+                _shot(page, f"{name}_first")
+                last = int(page.locator(".fa-range").get_attribute("max"))
+                for _ in range(last // 2 + 2):
+                    page.keyboard.press("ArrowRight")
+                _shot(page, f"{name}_middle")
+                page.keyboard.press("End")
+                _shot(page, f"{name}_last")
+                found.append(_ways(page))
+            assert found[0] == found[1] == found[2]
+            assert len({tuple(row[1:]) for row in found[0]}) == 1 and found[0][0][-1] == "✓"
+            assert "3" in found[0][0][0] and found[0][0][1:3] == ["4", "1.553"]
+            fields = page.locator(".fa-own input")
+            for number, text in ((0, "0, 2, 7"), (1, "2, 1"), (2, "1; 10; 100")):
+                fields.nth(number).fill(text)
+            fields.nth(2).press("Enter")
+            page.keyboard.press("End")
+            assert page.locator(".fa-bar").count() == 3 and "✓" in _ways(page)[1][-1]
+            for text in ("1, x", "", "1 " * 100_000):
+                fields.first.fill(text)
+                fields.first.press("Enter")
+                assert page.locator(".fa-typed-error").inner_text() != ""
+                assert fields.first.input_value().strip() == text.strip()
+                assert page.locator(".fa-bar").count() == 3
+            before = root.inner_text()
+            root.locator(".fa-speak").click()
+            assert root.inner_text() != before and fields.first.input_value().startswith("1 1")
+            page.locator(".fa-preset").nth(2).click()
+            page.keyboard.press("End")
+            assert "∞ ✗" in root.inner_text() and page.locator(".fa-bar").count() == 2
+            assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+            assert wrong == []

@@ -28,6 +28,7 @@ from fa_toolkit.viz.flash_tiles import words as tile_words
 from fa_toolkit.viz.flash_tiles.frames import CUTS, MOST_NUMBERS, frames
 from fa_toolkit.viz.flash_tiles.state import DEFAULT_PROBLEM, DEFAULT_TILE
 from fa_toolkit.viz.hbm_traffic import words as traffic_words
+from fa_toolkit.viz.kernel_lines import words as kernel_words
 from fa_toolkit.viz.player.words import SHELL
 from fa_toolkit.viz.softmax_stepper import words as softmax_words
 
@@ -79,6 +80,8 @@ WORDS = [
     tile_words.SAYS,
     traffic_words.UI,
     softmax_words.UI,
+    kernel_words.UI,
+    kernel_words.SAYS,
     softmax_words.SAYS,
     SHELL,
 ]

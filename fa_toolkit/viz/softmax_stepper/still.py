@@ -32,8 +32,8 @@ def still(run: Run, view: View, step: int, *, theme: Theme, lang: str) -> Sheet:
         page.text(0.02, 1 - 0.14 / 5.4, title, va="top", fontsize=13.5, weight="bold")
         page.text(0.02, 1 - 0.46 / 5.4, sentence_, va="top", fontsize=11)
         page.fa_alt = f"{title}. {sentence_}"
-        _row(bare(axes(page, 0.02, 0.9, top=1.15, bottom=3.05)), run, frame, theme)
-        _terms(bare(axes(page, 0.02, 0.9, top=2.8, bottom=1.72)), run, view, frame, theme)
+        _row(bare(axes(page, 0.02, 0.87, top=1.15, bottom=3.05)), run, frame, theme)
+        _terms(bare(axes(page, 0.02, 0.87, top=2.8, bottom=1.72)), run, view, frame, theme)
         for i, (name, text, lit) in enumerate(formula(run, view, frame)):
             y = (1.42 - 0.235 * i) / 5.4
             page.text(0.075, y, f"{name}:", ha="right", weight="bold", fontsize=10.5,

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { columns } from "../../../fa_toolkit/viz/static/columns.js";
 import { film, NEVER } from "../../../fa_toolkit/viz/static/film.js";
+import { kernelReel } from "../../../fa_toolkit/viz/static/kernel_frames.js";
 import { amount, filled, plain, rate, subtrahend } from "../../../fa_toolkit/viz/static/numbers.js";
 import { bills, race } from "../../../fa_toolkit/viz/static/race.js";
 import { softmaxRun } from "../../../fa_toolkit/viz/static/softmax_run.js";
@@ -63,6 +64,22 @@ function films(cases) {
   });
 }
 
+function kernelViews(cases) {
+  return cases.map(({ head, blob, lang }) => {
+    const bytes = Buffer.from(blob, "base64");
+    const data = columns(head.layout, new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    const code = new Map(head.source);
+    return head.reels.map((table, i) => Object.fromEntries(head.cuts.map((cut) => {
+      const reel = kernelReel(table, data, "ab"[i], cut);
+      return [cut, Array.from({ length: reel.last + 1 }, (_, step) => {
+        const here = reel.span(step);
+        return { span: [here.start, here.stop, here.first, here.end], asks: reel.question(step),
+          says: [false, true].map((open) => reel.sentence(step, head.words[lang], code, open)) };
+      })];
+    })));
+  });
+}
+
 const plainNumber = (key, value) => (typeof value === "number" && !Number.isFinite(value) ? String(value) : value);
 
 function softmaxes(cases) {
@@ -82,5 +99,6 @@ console.log(JSON.stringify({
   filled: (asked.filled ?? []).map(([template, values]) => filled(template, values)),
   walks: walks(asked.walks ?? []),
   films: films(asked.films ?? []),
+  kernels: kernelViews(asked.kernels ?? []),
   softmaxes: softmaxes(asked.softmaxes ?? []),
 }, plainNumber));
