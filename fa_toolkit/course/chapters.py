@@ -25,6 +25,9 @@ TITLES: dict[int, Text] = {
     12: Text("Interview", "面试"),
 }
 
+#: Notebooks that show and do not ask: no quiz, no exercises, no progress.
+GALLERIES: dict[int, Text] = {13: Text("Widget gallery", "播放器一览")}
+
 _MISMATCH = Text(
     "This notebook was written for fa_toolkit {asked}; {have} is installed. Texts and checks may "
     "disagree. git pull and then make lab bring both to the same version.",
@@ -39,9 +42,10 @@ def title(chapter: int) -> Text:
     Raises:
         ArgumentError: if there is no such chapter.
     """
-    if chapter not in TITLES:
-        raise ArgumentError("chapter", expected=f"0..{max(TITLES)}", got=repr(chapter))
-    return TITLES[chapter]
+    every = TITLES | GALLERIES
+    if chapter not in every:
+        raise ArgumentError("chapter", expected=f"0..{max(every)}", got=repr(chapter))
+    return every[chapter]
 
 
 def notebook_version() -> str | None:

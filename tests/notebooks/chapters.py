@@ -11,6 +11,9 @@ import nbformat
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "notebooks"
 ENGLISH = sorted(FOLDER.glob("[0-9][0-9]_*.ipynb"))
+#: Shows every player; teaches nothing of its own, so it has neither quiz nor exercises.
+GALLERY = FOLDER / "13_widget_gallery.ipynb"
+TAUGHT = [path for path in ENGLISH if path != GALLERY]
 CHINESE = sorted((FOLDER / "zh").glob("[0-9][0-9]_*.ipynb"))
 
 

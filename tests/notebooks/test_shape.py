@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from chapters import ENGLISH, FOLDER, ROOT, code, number, prose, read
+from chapters import ENGLISH, FOLDER, GALLERY, ROOT, TAUGHT, code, number, prose, read
 from chapters import cells as all_cells
 
-from fa_toolkit import __version__, exercises
+from fa_toolkit import __version__, exercises, viz
 from fa_toolkit.course import chapters
 
 EVERY = sorted(FOLDER.rglob("[0-9][0-9]_*.ipynb"))
@@ -36,8 +36,8 @@ def named(paths: list[Path]) -> pytest.MarkDecorator:
 def test_the_chapters_are_there_and_have_their_quizzes() -> None:
     numbers = [number(path) for path in ENGLISH]
     assert len(set(numbers)) == len(numbers)
-    assert {*range(7), 12} <= set(numbers) <= set(chapters.TITLES)
-    for path in ENGLISH:
+    assert {*range(7), 12} <= set(numbers) <= {*chapters.TITLES, *chapters.GALLERIES}
+    for path in TAUGHT:
         file = ROOT / "quizzes" / f"{path.stem}.yaml"
         assert yaml.safe_load(file.read_text(encoding="utf-8"))["chapter"] == number(path)
 
@@ -73,7 +73,7 @@ def test_nothing_forbidden(path: Path) -> None:
             assert not re.search(pattern, cell.source), f"{cell.id}: {name}"
 
 
-@named(ENGLISH)
+@named(TAUGHT)
 def test_sizes(path: Path) -> None:
     own = [cell for cell in code(path) if not cell.tagged]
     assert 30 <= len(all_cells(path)) <= 65
@@ -84,6 +84,20 @@ def test_sizes(path: Path) -> None:
     words = sum(len(re.findall(r"[\w’'-]+", cell.source)) for cell in prose(path))
     assert 900 <= words <= 2600
     assert words >= 6 * sum(lengths), "at least six words for a line of code"
+
+
+def test_the_gallery_shows_every_player_with_a_sentence() -> None:
+    """A player is a door of `viz` whose package holds a widget; one may be opened by `course`."""
+    home = Path(viz.__file__).parent
+    players = [name for name, part in viz._NAMES.items() if (home / part / "widget.py").is_file()]
+    assert len(players) >= 5
+    found = all_cells(GALLERY)
+    shown = "\n".join(cell.source for cell in found if cell.kind == "code")
+    assert [name for name in players if f".{name}(" not in shown] == []
+    assert [name for name in players if f".{name}`" not in found[-1].source] == [], "the recap"
+    for before, cell in itertools.pairwise(found):
+        assert cell.kind == "markdown" or before.kind == "markdown", f"{cell.id}: no sentence"
+    assert all(len(cell.lines) <= 5 for cell in found if cell.kind == "code")
 
 
 @named(EVERY)
@@ -115,7 +129,10 @@ def test_order_title_setup_quiz_recap(path: Path) -> None:
     start = rf"fa\.course\.start\({number(path)}(, lang=\"(en|zh)\")?\)$"
     assert re.search(start, setup.source), "the set-up ends with start"
     last = code(path)[-1]
-    assert last.id == "quiz" and last.source == f"fa.course.quiz({number(path)})"
+    if path.name == GALLERY.name:
+        assert not any("fa.course.quiz" in cell.source for cell in found)
+    else:
+        assert last.id == "quiz" and last.source == f"fa.course.quiz({number(path)})"
     assert found[-1].kind == "markdown" and "|" in found[-1].source, "a recap with a table"
 
 
