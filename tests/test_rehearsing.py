@@ -201,6 +201,16 @@ def test_readiness_before_any_answer_is_a_sentence() -> None:
     assert "Nothing answered yet" in repr(standing.readiness_card(rehearsal.standing(NOW)))
 
 
+def test_a_verdict_is_shown_as_text_never_as_markup() -> None:
+    from fa_toolkit.quiz import grade
+
+    verdict = grade("O3", "<b>The N by N scores are never stored in HBM.</b>", "en")
+    html = standing.verdict_card(verdict)._repr_html_()
+    assert "<b>" not in html and "never stored" in html
+    assert "fc-good" in html and "fc-miss" in html
+    assert repr(standing.verdict_card(verdict)) == str(verdict)
+
+
 # interview
 
 

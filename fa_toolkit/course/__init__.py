@@ -29,6 +29,7 @@ __all__ = [
     "reset_progress",
     "review",
     "show_source",
+    "show_verdict",
     "solution",
     "start",
 ]
@@ -271,6 +272,13 @@ def kernel_view(
     from .kernels_shown import recorded_view
 
     return recorded_view(fn, args, kwargs, beside=beside, cut=cut)
+
+
+def show_verdict(verdict: Any) -> None:
+    """Show what `fa.quiz.grade` says of an answer."""
+    from .standing import verdict_card
+
+    verdict_card(verdict).show()
 
 
 def show_source(obj: Any) -> None:

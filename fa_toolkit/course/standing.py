@@ -1,10 +1,11 @@
-"""Readiness as a card: the picture in a notebook, lines of text everywhere else."""
+"""Readiness and verdicts as cards: for a notebook, and lines of text everywhere else."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
+from html import escape
 from typing import Any
 
 from ..language import Text, say
@@ -12,6 +13,7 @@ from ..progress.readiness import READY, Topic
 from ..quiz import load_bank
 from ..quiz.bank import Bank
 from ..quiz.text_question import TextQuestion
+from ..quiz.verdict import Verdict
 from . import cards
 from .cards import Card
 
@@ -35,6 +37,7 @@ _NONE = Text(
     "还没有作答，谈不上准备程度。",
 )
 _COMMA = Text(", ", "、")
+_TONES = {"✓": "good", "○": "miss", "✗": "bad", "?": "miss"}
 _MOST_WIDE = 20
 _TICKS = "▁▂▃▄▅▆▇█"
 
@@ -82,6 +85,20 @@ def readiness_text(topics: Sequence[Topic]) -> str:
         gap = " " * (wide - columns(name))
         lines.append(f"{name}{gap}  {_curve(topic, span):<{_MOST_WIDE}}  {score}  {state}".rstrip())
     return "\n".join([*lines, *blocks(bank, topics), *not_begun(bank, topics)])
+
+
+def verdict_card(verdict: Verdict) -> Card:
+    """A verdict line by line, its marks coloured."""
+    lines = str(verdict).splitlines()
+    parts = [cards.head(lines[0])]
+    for line in lines[1:]:
+        text = line.strip()
+        tone = _TONES.get(text[:1], "soft" if line.startswith("  ") else "plain")
+        margin = 20 * (line.startswith("  "))
+        parts.append(
+            f'<p class="fc-{tone}" style="margin: 2px 0 2px {margin}px">{escape(text)}</p>'
+        )
+    return Card("".join(parts), "\n".join(lines))
 
 
 def not_begun(bank: Bank, topics: Sequence[Topic]) -> list[str]:
