@@ -137,7 +137,7 @@ export function softmaxPicture(box, run, view, words, width) {
     const done = frame.kind === "done";
     box.setAttribute("aria-label", caption.replaceAll("*", ""));
     const ends = done || frame.kind === "write";
-    lowTitle.textContent = ends ? words.probabilities : view === "merged" && !OVER.includes(frame.kind) ? words.own_terms : words.terms;
+    lowTitle.textContent = ends ? words.probabilities : view === "merged" && !["weigh", "join"].includes(drawn.kind) ? words.own_terms : words.terms;
     if (done) lowTitle.append(svg("tspan", { class: "fa-legend", dx: 14 }, words.whole));
     names.forEach((name, block) => {
       const text = at.slot * run.blocks[block] < 58 ? String(block + 1) : words.block.replace("{n}", String(block + 1));
