@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
-from ..language import Text, current, say
+from ..language import Text, current, say, using
 from ..progress.readiness import Topic, readiness
 from ..progress.rows import Attempt
 from ..progress.schedule import Review, Schedule
@@ -152,4 +152,7 @@ def last_report_card() -> Card:
     if report is None:
         text = say(_NO_INTERVIEW)
         return Card(f"<p>{text}</p>", text)
-    return Card(f'<div class="fc-report">{export.body(report)}</div>', export.plain(report))
+    with using(report["lang"]):
+        head = cards.head(export.label("report_title"), after=report["at"][:10])
+        body = export.body(report)
+    return Card(f'{head}<div class="fc-report">{body}</div>', export.plain(report))

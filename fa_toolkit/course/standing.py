@@ -92,12 +92,10 @@ def verdict_card(verdict: Verdict) -> Card:
     lines = str(verdict).splitlines()
     parts = [cards.head(lines[0])]
     for line in lines[1:]:
-        text = line.strip()
-        tone = _TONES.get(text[:1], "soft" if line.startswith("  ") else "plain")
-        margin = 20 * (line.startswith("  "))
-        parts.append(
-            f'<p class="fc-{tone}" style="margin: 2px 0 2px {margin}px">{escape(text)}</p>'
-        )
+        text, inner = line.strip(), line.startswith("  ")
+        tone = _TONES.get(text[:1], "soft" if inner else "plain")
+        margin = f"margin: {0 if text else 8}px 0 2px {20 * inner}px"
+        parts.append(f'<p class="fc-{tone}" style="{margin}">{escape(text)}</p>')
     return Card("".join(parts), "\n".join(lines))
 
 

@@ -123,7 +123,8 @@ def _question(number: int, entry: Mapping[str, Any]) -> list[str]:
     for name, text in (
         ("yours", label("passed") if entry["passed"] else _literal(entry["answer"])),
         ("probed", _literal(entry["probe"]["answer"]) if entry["probe"] else ""),
-        ("model", entry["model"] or entry["explain"]),
+        ("model", entry["model"]),
+        ("explained", entry["explain"]),
         ("follow", entry["follow_up"]),
     ):
         if text:
@@ -215,7 +216,8 @@ def _question_html(number: int, entry: Mapping[str, Any]) -> str:
     rows = [("yours", html.escape(answer))]
     if entry["probe"]:
         rows.append(("probed", html.escape(entry["probe"]["answer"])))
-    rows.append(("model", to_html(entry["model"] or entry["explain"])))
+    rows.append(("model", to_html(entry["model"])))
+    rows.append(("explained", to_html(entry["explain"])))
     rows.append(("follow", to_html(entry["follow_up"])))
     cells = "".join(f"<dt>{label(name)}</dt><dd>{text}</dd>" for name, text in rows if text)
     halves = ""

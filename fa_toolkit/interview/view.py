@@ -142,7 +142,8 @@ def _question(number: int, entry: JSON) -> JSON:
         "probe_answer": probe["answer"] if probe else "",
         "said": [{"html": to_html(i["text"]), "quote": i["quote"]} for i in entry["said"]],
         "recovered": [to_html(item["text"]) for item in entry["recovered"]],
-        "model": to_html(entry["model"] or entry["explain"]),
+        "model": to_html(entry["model"]),
+        "explain": to_html(entry["explain"]),
         "listens": to_html(entry["listens"]),
         "follow_up": to_html(entry["follow_up"]),
     }

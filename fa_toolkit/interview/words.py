@@ -64,6 +64,7 @@ LABELS: Mapping[str, Text] = {
     "probed": Text("When asked again", "追问之后"),
     "said": Text("Said", "说到了"),
     "model": Text("A model answer, as spoken", "参考答案（口语长度）"),
+    "explained": Text("Explanation", "讲解"),
     "listens": Text("What an interviewer listens for", "面试官在听什么"),
     "recovered": Text("said only when asked again: half its weight", "追问后才说到：按一半计分"),
     "taken_back": Text("taken back when asked: half the penalty", "追问后改正：扣分减半"),
