@@ -19,7 +19,8 @@ from fa_toolkit.errors import ArgumentError
 from fa_toolkit.io_model import flash_forward_traffic
 from fa_toolkit.language import using
 from fa_toolkit.problem import AttentionProblem, TileShape
-from fa_toolkit.viz.kernel_lines.frames import CUTS, functions
+from fa_toolkit.viz.kernel_lines.frames import CUTS
+from fa_toolkit.viz.kernel_lines.listing import functions
 from fa_toolkit.viz.kernel_lines.sentences import question, sentence, span
 
 pytestmark = pytest.mark.skipif(

@@ -11,7 +11,8 @@ from ..palette import TENSORS, variable
 from ..player.columns import pack
 from ..player.state import PlayerState
 from ..player.words import SHELL, both
-from .frames import CUTS, Cut, Recorded, Reel, functions, reel, shown_lines
+from .frames import CUTS, Cut, Recorded, Reel, reel
+from .listing import functions, shown_lines
 from .sentences import sentence
 from .words import SAYS, UI
 
