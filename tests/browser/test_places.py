@@ -159,16 +159,19 @@ def test_pages_of_their_own_play_without_kernel_and_network(lang: str, tmp_path:
 
 
 def _through(page: Any, name: str) -> list[float]:
-    """First, a question, middle and last step, a picture of each; the heights of the player."""
+    """First step, a question before and after its answer, middle, last: the heights they take."""
     root, heights = page.locator(".fa-player"), []
     last = int(page.locator(".fa-range").get_attribute("max"))
-    for label, step in (("first", 0), ("middle", last // 2), ("last", last)):
+    question = 6 if page.locator(".fa-rungs").count() else 4
+    for label, step in (("first", 0), ("asked", question), ("middle", last // 2), ("last", last)):
         _scrub(page, step)
-        if page.locator(".fa-asking").count():
-            _shot(page, f"{name}_asked", ".fa-player")
-            page.keyboard.press("Space")
         _shot(page, f"{name}_{label}", ".fa-player")
         heights.append(root.evaluate("e => e.getBoundingClientRect().height"))
+        assert page.locator(".fa-asking").count() == (label == "asked")
+        if label == "asked":
+            page.keyboard.press("ArrowRight")  # shows the answer and stays
+            assert page.locator(".fa-asking").count() == 0
+            heights.append(root.evaluate("e => e.getBoundingClientRect().height"))
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     return heights
 

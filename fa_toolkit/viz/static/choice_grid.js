@@ -34,15 +34,19 @@ export function tileGrid(blocks, choose) {
       event.stopPropagation();
       choose(m, n);
     });
-    return { m, n, x, y, box, slash, text, note };
+    return { m, n, x, y, box, slash, text, note, key: "" };
   }));
   for (const cell of cells) root.append(cell.box, cell.slash, cell.text, cell.note);
   return {
     root,
     /** @param {(m: number, n: number) => Cell} of */
     draw(of) {
-      for (const { m, n, x, y, box, slash, text, note } of cells) {
+      for (const place of cells) {
+        const { m, n, x, y, box, slash, text, note } = place;
         const cell = of(m, n);
+        const key = JSON.stringify(cell);
+        if (key === place.key) continue; // most steps change two cells
+        place.key = key;
         box.setAttribute("class", `fa-tilecell fa-tilecell-${cell.state}${cell.chosen ? " fa-tilecell-chosen" : ""}`);
         box.setAttribute("aria-checked", String(cell.chosen));
         box.setAttribute("aria-label", cell.label);

@@ -13,7 +13,7 @@ const TICK = 146; // where it says whether the tensor fits
 const AXES = [
   { name: "size", left: 168, wide: 284, log: [2 ** 13, 2 ** 38], ticks: [[2 ** 20, "1 MiB"], [2 ** 25, "32 MiB"], [2 ** 30, "1 GiB"]], label: amount },
   { name: "bandwidth", left: 476, wide: 146, log: [1e10, 1e14], ticks: [[1e11, "0.1"], [1e12, "1"], [1e13, "10 TB/s"]], label: rate },
-  { name: "latency", left: 646, wide: 100, log: [10, 1000], ticks: [[10, "10"], [100, "100"], [1000, "1,000"]], label: (x) => plain(x, 4) },
+  { name: "latency", left: 646, wide: 100, log: [10, 1000], ticks: [[10, "10"], [100, "100"], [1000, "1k"]], label: (x) => plain(x, 4) },
   { name: "pass", left: 770, wide: 146, log: [1e-10, 10], ticks: [[1e-9, "1 ns"], [1e-6, "1 µs"], [1e-3, "1 ms"], [1, "1 s"]], label: duration },
 ];
 
@@ -41,6 +41,7 @@ export function ladderPicture(label, choose) {
     return button;
   });
   root.append(back, front, ...buttons);
+  let drawn = ""; // what the axes show; a step only moves the row on show
   return {
     root,
     /**
@@ -63,7 +64,10 @@ export function ladderPicture(label, choose) {
      */
     draw(ladder, words) {
       back.replaceChildren(...rows(ladder));
-      front.replaceChildren(...AXES.flatMap((axis, a) => column(axis, a, ladder, words)));
+      const key = JSON.stringify({ ...ladder, now: 0 });
+      if (key !== drawn) front.replaceChildren(...AXES.flatMap((axis, a) => column(axis, a, ladder, words)));
+      drawn = key;
+      for (const label of front.querySelectorAll(".fa-number")) label.classList.toggle("fa-now", label.getAttribute("data-rung") === String(ladder.now));
     },
   };
 }
@@ -148,7 +152,7 @@ function entry(axis, at, i, value, x, ladder, words) {
   const text = claim ? fill(words.with_l1, { a: axis.label(value), b: axis.label(claim.low) }) : axis.label(value);
   const label = svg("text", {
     x: x(claim ? claim.low : value) + (flip ? -11 : ring.length ? 15 : 11), y: inside ? y - 10 : y + 4, "text-anchor": flip ? "end" : "start",
-    class: pale ? "fa-rung-pale" : i === ladder.now ? "fa-number fa-now" : "fa-number",
+    class: pale ? "fa-rung-pale" : "fa-number", "data-rung": i,
   }, text);
   return [mark, ...ring, label];
 }

@@ -33,8 +33,8 @@ function build(shell) {
   const names = head.levels.map((/** @type {string} */ name) => words[`level_${name}`]);
   const called = (/** @type {any} */ now) => fill(words[`what_${now.what}`], { h: head.heads });
   const key = () => ["gpu", "what", "n", "d"].map((name) => shell.setting(name)).join("/");
-  const guessed = () => (shell.guess("fits")?.of === key() ? shell.guess("fits") : null);
-  const open = () => shell.step() === FITS && shell.predicts() && !guessed();
+  const hidden = () => shell.predicts() && !shell.guess("fits") && shell.step() <= FITS; // once answered, all is open
+  const open = () => shell.step() === FITS && hidden();
   const answer = (/** @type {number | null} */ level) => {
     if (!open()) return;
     shell.answer("fits", { of: key(), level });
@@ -63,17 +63,17 @@ function build(shell) {
       const now = scene(shell);
       const { figures, place, gpu } = now;
       const level = step >= 1 && step <= 5 ? step - 1 : step === FITS && !open() ? place.first : -1;
-      const told = guessed();
+      const told = shell.guess("fits")?.of === key() ? shell.guess("fits") : null;
       picture.ask(open(), names);
       picture.draw({
         names, notes: notesOf(now, words), now: level, linear: shell.setting("scale") === "true",
         values: [figures.bytes, figures.bandwidth, figures.latency, place.seconds], measured: figures.measured,
         missing: [[...Array(4).fill(words.unknown), words.machine], ...Array(3).fill(Array(5).fill(words.unknown))],
-        tensor: { ink: INKS[/** @type {keyof typeof INKS} */ (now.what)], name: now.what === "heads" ? "S" : now.what.toUpperCase(), size: now.size, holds: place.holds, hidden: open() },
+        tensor: { ink: INKS[/** @type {keyof typeof INKS} */ (now.what)], name: now.what === "heads" ? "S" : now.what.toUpperCase(), size: now.size, holds: place.holds, hidden: hidden() },
         claim: step > FITS ? { low: gpu.l1, high: figures.bytes[2], from: 20e6, to: 40e6 } : null,
       }, words);
       picture.root.setAttribute("aria-label", sentence(now, step, words, open(), called(now)).replaceAll("*", ""));
-      lines.draw(open() ? sums(now, words, names, head).slice(0, 1) : sums(now, words, names, head));
+      lines.draw(sums(now, words, names, head).slice(0, hidden() ? 1 : 4));
       verdict.textContent = step === FITS && told && told.level !== null
         ? fill(told.level === place.first ? words.guess_right : words.guess_wrong, { level: names[told.level] })
         : step === FITS && told ? words.shown : "";
