@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import textwrap
 import time
 from collections import Counter
 from pathlib import Path
@@ -324,3 +325,11 @@ def test_the_twelve_are_whole() -> None:
             assert (verdict.status, verdict.score) == ("ok", 100), (question.id, lang)
             assert verdict.misconceptions == ()
         assert rules(question).question == question.id
+
+
+def test_a_wrapped_answer_is_graded_like_the_same_on_one_line() -> None:
+    for question in QUESTIONS.values():
+        one = " ".join(question.model_answer["en"].split())
+        for width in (56, 72, 100):
+            wrapped = textwrap.fill(one, width)
+            assert grade(question.id, wrapped, "en").score == grade(question.id, one, "en").score

@@ -110,7 +110,12 @@ def fold(answer: str) -> Folded:
     out: list[str] = []
     at: list[int] = []
     raised = False
+    wrapped = _wrapped(answer)
     for place, char in enumerate(answer):
+        if place in wrapped:
+            if answer[place - 1] == "-":  # a word cut at its hyphen
+                continue
+            char = " "
         if char in _SUPERSCRIPTS:
             piece = _SUPERSCRIPTS[char] if raised else "^" + _SUPERSCRIPTS[char]
             raised = True
@@ -126,6 +131,26 @@ def fold(answer: str) -> Folded:
     for pattern, replacement in _PASSES:
         folded = _replace(folded, pattern, replacement)
     return _replace(folded, _WORD, lambda m: corrected(m[0]))
+
+
+#: a line that goes on: it ends within a sentence and the next begins within one
+_GOES_ON = re.compile(
+    r"(?<=[A-Za-z0-9,)*=+\u4e00-\u9fff，、-])\r?\n"
+    r"(?=[a-z(=*+\u4e00-\u9fff]|[A-Z](?![a-z])|[0-9]+(?![0-9.)、]))"
+)
+_FULL_LINE = {"latin": 45, "chinese": 25}  # shorter lines are notes, each of them a sentence
+
+
+def _wrapped(answer: str) -> set[int]:
+    """Places of line breaks that only wrap a long line."""
+    found: set[int] = set()
+    for match in _GOES_ON.finditer(answer):
+        at = match.start()
+        begins = answer.rfind("\n", max(0, at - 200), at) + 1
+        kind = "chinese" if "\u4e00" <= answer[match.end()] <= "\u9fff" else "latin"
+        if at - begins >= _FULL_LINE[kind]:
+            found.update(range(*match.span()))
+    return found
 
 
 _WORD = re.compile(r"(?<![a-z'])[a-z]{3,24}(?![a-z'])")
