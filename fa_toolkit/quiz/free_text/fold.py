@@ -113,7 +113,7 @@ def fold(answer: str) -> Folded:
     wrapped = _wrapped(answer)
     for place, char in enumerate(answer):
         if place in wrapped:
-            if answer[place - 1] == "-":  # a word cut at its hyphen
+            if answer[place - 1] == "-" and answer[place - 2].isalnum():  # cut at a hyphen
                 continue
             char = " "
         if char in _SUPERSCRIPTS:
@@ -148,7 +148,7 @@ def _wrapped(answer: str) -> set[int]:
         at = match.start()
         begins = answer.rfind("\n", max(0, at - 200), at) + 1
         kind = "chinese" if "\u4e00" <= answer[match.end()] <= "\u9fff" else "latin"
-        if at - begins >= _FULL_LINE[kind]:
+        if at - begins >= _FULL_LINE[kind] or answer[at - 1] in "-=*+":
             found.update(range(*match.span()))
     return found
 
