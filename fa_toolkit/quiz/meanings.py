@@ -59,7 +59,8 @@ def _unit_of_the_whole(
     if len(units) != 1 or tokens[-1][0] != "unit" or len(tokens) < 3:
         return None
     unit = unit_of(units[0], swap)
-    if unit.dimension == NONE:  # in `1 - 5%` the sign is the number's own
+    sums = any(token in ("+", "-") for _, token in tokens)
+    if unit.dimension == NONE and sums:  # in `1 - 5%` the sign is the number's own
         return None
     bare = Parser(tokens[:-1], names, swap=swap).whole()
     return Quantity(bare.value * unit.factor, unit.dimension, True)

@@ -135,7 +135,7 @@ def fold(answer: str) -> Folded:
 
 #: a line that goes on: it ends within a sentence and the next begins within one
 _GOES_ON = re.compile(
-    r"(?<=[A-Za-z0-9,)*=+\u4e00-\u9fff，、-])\r?\n"
+    r"(?<=[A-Za-z0-9,)*=+\u4e00-\u9fff，、·−–-])\r?\n"
     r"(?=[a-z(=*+\u4e00-\u9fff]|[A-Z](?![a-z])|[0-9]+(?![0-9.)、]))"
 )
 _FULL_LINE = {"latin": 45, "chinese": 25}  # shorter lines are notes, each of them a sentence
@@ -148,7 +148,7 @@ def _wrapped(answer: str) -> set[int]:
         at = match.start()
         begins = answer.rfind("\n", max(0, at - 200), at) + 1
         kind = "chinese" if "\u4e00" <= answer[match.end()] <= "\u9fff" else "latin"
-        if at - begins >= _FULL_LINE[kind] or answer[at - 1] in "-=*+":
+        if at - begins >= _FULL_LINE[kind] or answer[at - 1] in "-−–=*+·":
             found.update(range(*match.span()))
     return found
 
