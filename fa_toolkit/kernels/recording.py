@@ -211,7 +211,11 @@ def _recorded(
     with observed(note):
         if not lines:
             return Recording(accesses, fn(*args, **kwargs), visits, files)
-        with _watched(lambda *where: visits.append(Visit(*where, len(accesses)))):
+
+        def visit(kernel: str, program: tuple[int, ...], step: str, line: int) -> None:
+            visits.append(Visit(kernel, program, step, line, len(accesses)))
+
+        with _watched(visit):
             return Recording(accesses, fn(*args, **kwargs), visits, files)
 
 
