@@ -33,7 +33,12 @@ def writings(value: float, unit: str | None) -> Iterator[str]:
                 f"1/{1 / value!r} {sign}", f"{plain} {sign}".translate(_FULL_WIDTH))  # fmt: skip
     if "/" in unit:
         over, under = unit.split("/")
-        yield from (f"{plain} {over} / {under}", f"{plain} {over} per byte", f"{half} {over}/byte")
+        word = {"s": "second"}.get(under, "byte")
+        yield from (
+            f"{plain} {over} / {under}",
+            f"{plain} {over} per {word}",
+            f"{half} {over}/{word}",
+        )
     elif unit not in ("x", "B"):  # b are bits
         yield from (f"{plain} {unit.lower()}", f"{plain} {unit.upper()}")
     if unit == "FLOP":
