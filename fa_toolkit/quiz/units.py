@@ -87,7 +87,8 @@ def _folded() -> dict[str, Unit]:
     for prefix in _DECIMAL:
         for name in ("flop", "flops"):
             found[prefix.lower() + name] = UNITS[f"{prefix}FLOP"]
-            found[f"{prefix.lower()}{name}/s"] = UNITS[f"{prefix}FLOP/s"]
+            for second in ("/s", "/sec", "/second"):
+                found[f"{prefix.lower()}{name}{second}"] = UNITS[f"{prefix}FLOP/s"]
     return found
 
 
