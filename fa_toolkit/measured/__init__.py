@@ -24,7 +24,13 @@ from .access import (
     speeds,
 )
 from .checks import problems_of
-from .compiled import Compiled, compiled_provenance, compiled_tiles, find_compiled
+from .compiled import (
+    Compiled,
+    compiled_length,
+    compiled_provenance,
+    compiled_tiles,
+    find_compiled,
+)
 from .files import case_name, dump, load
 from .provenance import Method, Provenance
 from .providers import PROVIDERS, label
@@ -59,6 +65,7 @@ __all__ = [
     "bandwidths",
     "case_name",
     "ceilings",
+    "compiled_length",
     "compiled_provenance",
     "compiled_tiles",
     "counted_flops",

@@ -34,7 +34,8 @@ class Compiled:
         registers: 32-bit registers of a thread.
         spills: instructions that move registers to local memory and back, so to HBM's side.
         tensor_cores: "mma" or "wgmma".
-        default: the launcher takes this tile where none is asked for.
+        default: the launcher takes this tile where none is asked for, at `compiled_length()` keys.
+        descriptors: K and V come by the copy engine (Hopper).
         failed: why there is no kernel; "" if there is one.
     """
 
@@ -52,6 +53,7 @@ class Compiled:
     shared: int | None = None
     tensor_cores: str = ""
     default: bool = False
+    descriptors: bool = False
     failed: str = ""
 
     @property
@@ -92,6 +94,12 @@ class Compiled:
 def compiled_tiles() -> tuple[Compiled, ...]:
     """Every recorded tile, by capability, head dimension, mask and size."""
     return tuple(Compiled(**row) for row in _file()["rows"])
+
+
+@lru_cache(maxsize=1)
+def compiled_length() -> int:
+    """The sequence length that the kernels were planned for."""
+    return int(_file()["length"])
 
 
 @lru_cache(maxsize=1)

@@ -1,6 +1,7 @@
 """Compile the forward kernel for a grid of tiles and GPUs that are not here; what the picture reads.
 
     python tests/kernels/compile_grid.py > fa_toolkit/measured/data/compiled/flash_forward.json
+    python tests/kernels/compile_grid.py 90/128/causal/128x128 --into <that file>   # after a change
 
 Prints what `measured.compiled` loads: one row a tile with registers, spills and shared memory, or
 the reason why the launcher refuses the tile. As `compile_cases.py`: the launcher supplies the
@@ -20,6 +21,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 if __name__ == "__main__":  # doctest collection imports this file too
@@ -41,6 +43,7 @@ CAPABILITIES = (80, 90)
 HEAD_DIMS = (64, 128)
 CAUSAL = (True, False)
 BLOCKS = (16, 32, 64, 128, 256)
+LENGTH = 4096  # the launcher takes smaller tiles for a few hundred keys
 COMMAND = "python tests/kernels/compile_grid.py"
 
 
@@ -49,7 +52,7 @@ def compile_tile(capability: int, head_dim: int, causal: bool, tile: TileShape) 
 
     `default` marks the tile that it takes where none is asked for.
     """
-    q, k = (torch.empty(1, 1, 1024, head_dim, dtype=torch.float16) for _ in range(2))
+    q, k = (torch.empty(1, 1, LENGTH, head_dim, dtype=torch.float16) for _ in range(2))
     device = Device(divmod(capability, 10), base.LIMITS[capability])
     base.NoDriver.capability, base.Warmup.asked, base.Warmup.compiled = capability, "forward", None
     row: dict[str, Any] = {
@@ -57,13 +60,17 @@ def compile_tile(capability: int, head_dim: int, causal: bool, tile: TileShape) 
         "block_m": tile.block_m, "block_n": tile.block_n, "limit": device.shared,
     }  # fmt: skip
 
-    def choose(problem: Any, _: Any, tile: Any = None, which: Any = "forward") -> Any:
-        own = plan_launch(problem, device, None, which)
+    def choose(
+        problem: Any, _: Any, tile: Any = None, which: Any = "forward", aligned: bool = False
+    ) -> Any:
+        own = plan_launch(problem, device, None, which, aligned=aligned)
         if own.tile == tile:
             row["default"] = True
-        plan = own if own.tile == tile else plan_launch(problem, device, tile, which)
+        asked = own.tile != tile
+        plan = plan_launch(problem, device, tile, which, aligned=aligned) if asked else own
         row["warps"], row["stages"] = plan.num_warps, plan.num_stages
         row["bound"] = plan.shared(problem.itemsize, device)
+        row["descriptors"] = plan.descriptors
         return plan
 
     base.forward.choose_launch = choose
@@ -114,18 +121,34 @@ def main() -> None:
     parser.add_argument(
         "only", nargs="*", help="such as 90/64/causal/128x64; the whole grid if none"
     )
-    asked = set(parser.parse_args().only)
+    parser.add_argument("--into", type=Path, help="a recording whose rows are replaced, no output")
+    options = parser.parse_args()
+    asked = set(options.only)
     base.driver.set_active(base.NoDriver())
     base.forward.require_kernels = lambda *tensors: None
     for name in [name for name in vars(base.forward) if name.endswith("_kernel")]:
         setattr(base.forward, name, base.Warmup(getattr(base.forward, name)))
     head = {
         "schema": "fa-compiled/1", "kernel": "flash_forward_kernel", "dtype": "float16",
-        "provenance": provenance(),
+        "length": LENGTH, "provenance": provenance(),
     }  # fmt: skip
-    lines = ",\n".join(f"  {json.dumps(row)}" for row in rows(asked))
+    made = list(rows(asked))
+    if options.into:
+        old = json.loads(options.into.read_text(encoding="utf-8"))["rows"]
+        fresh = {place(row): row for row in made}
+        made = [fresh.get(place(row), row) for row in old]
+    lines = ",\n".join(f"  {json.dumps(row)}" for row in made)
     top = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items())
-    print(f'{{\n{top},\n"rows": [\n{lines}\n]\n}}')
+    text = f'{{\n{top},\n"rows": [\n{lines}\n]\n}}\n'
+    if options.into:
+        options.into.write_text(text, encoding="utf-8")
+    else:
+        print(text, end="")
+
+
+def place(row: dict[str, Any]) -> tuple[Any, ...]:
+    """What a row is found by."""
+    return tuple(row[name] for name in ("capability", "head_dim", "causal", "block_m", "block_n"))
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def block_chooser(
         >>> chooser = block_chooser("a100-40", lang="en")
         >>> chooser.step = 4
         >>> chooser.tile, round(chooser.intensity)
-        (TileShape(block_m=128, block_n=64), 124)
+        (TileShape(block_m=128, block_n=64), 117)
     """
     from ... import hardware, measured
     from .widget import BlockChooser

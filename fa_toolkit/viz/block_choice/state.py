@@ -16,7 +16,7 @@ from ...io_model import (
     standard_forward_traffic,
 )
 from ...language import say, using
-from ...measured import Compiled, compiled_provenance
+from ...measured import Compiled, compiled_length, compiled_provenance
 from ...problem import AttentionProblem, TileShape
 from ..numbers import amount, plain
 from ..player.columns import pack
@@ -80,7 +80,7 @@ class ChoiceState(PlayerState):
             "standardTile": STANDARD_TILE,
             "lengths": sorted({*_LENGTHS, n}), "dims": dims,
             "blocks": sorted({side for row in self.kernels for side in (row.block_m, row.block_n)}),
-            "made": {"version": made.versions["triton"], "date": made.date},
+            "made": {"version": made.versions["triton"], "date": made.date, "length": compiled_length()},
             "gpus": [_named(each) for each in self.cards.values()],
         }  # fmt: skip
 

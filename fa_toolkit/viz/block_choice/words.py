@@ -79,8 +79,8 @@ UI: dict[str, Text] = {
         "BLOCK_N = {k}：每字节仍是 *{x}* 次运算，变的只是片上占的地方。{fit}",
     ),
     "say_default": Text(
-        "What our launcher takes here: {m} × {k}, *{x}* FLOPs a byte. {fit}",
-        "我们的启动器在这里取 {m} × {k}，每字节 *{x}* 次运算。{fit}",
+        "What our launcher takes for {n} keys: {m} × {k}, *{x}* FLOPs a byte. {fit}",
+        "{n} 个 key 时，我们的启动器取 {m} × {k}，每字节 *{x}* 次运算。{fit}",
     ),
     "say_chosen": Text(
         "{m} × {k}: *{x}* FLOPs a byte. {fit}", "{m} × {k}：每字节 *{x}* 次运算。{fit}"

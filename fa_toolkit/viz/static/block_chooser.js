@@ -232,7 +232,7 @@ function sentence(now, step, words, open, head) {
   const fit = none ? fill(words.fit_none, { a: amount(kernel?.bound ?? 0), b: amount(kernel?.limit ?? 0) })
     : kernel.spills ? fill(words.fit_spills, { s: counted(kernel.spills) })
     : programs?.least === 1 ? words.fit_one : fill(words.fit_ok, { p: programs?.least ?? 0 });
-  return fill(words[`say_${now.story}`], { m: tile[0], k: tile[1], x: plain(now.flash.ratio), fit });
+  return fill(words[`say_${now.story}`], { m: tile[0], k: tile[1], x: plain(now.flash.ratio), n: counted(head.made.length), fit });
 }
 
 /** @param {{ model: any, el: HTMLElement }} context */
