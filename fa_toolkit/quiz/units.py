@@ -55,7 +55,9 @@ _SPELLINGS = {
 }  # fmt: skip
 for _prefix in ("", "K", "M", "G", "T", "P"):  # FLOPS is a rate, FLOPs a count
     _SPELLINGS[f"{_prefix}FLOPS"] = f"{_prefix}FLOP/s"
-    _SPELLINGS[f"{_prefix}FLOPs/s"] = f"{_prefix}FLOP/s"
+    for _second in ("s", "sec", "second", "秒"):
+        _SPELLINGS[f"{_prefix}FLOPs/{_second}"] = f"{_prefix}FLOP/s"
+        _SPELLINGS[f"{_prefix}FLOP/{_second}"] = f"{_prefix}FLOP/s"
     _SPELLINGS[f"{_prefix}FLOPs"] = f"{_prefix}FLOP"
 _SPELLINGS |= {f"k{name[1:]}": name for name in UNITS if name[0] == "K" and name[1] != "i"}
 
@@ -87,8 +89,7 @@ def _folded() -> dict[str, Unit]:
     for prefix in _DECIMAL:
         for name in ("flop", "flops"):
             found[prefix.lower() + name] = UNITS[f"{prefix}FLOP"]
-            for second in ("/s", "/sec", "/second"):
-                found[f"{prefix.lower()}{name}{second}"] = UNITS[f"{prefix}FLOP/s"]
+            found[f"{prefix.lower()}{name}/s"] = UNITS[f"{prefix}FLOP/s"]
     return found
 
 
