@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from .figures.walk import tile_walk
     from .flash_tiles import tile_player
     from .hbm_traffic import traffic_player
-    from .memory_levels import memory_ladder
     from .kernel_lines import kernel_view
+    from .memory_levels import memory_ladder
     from .sliders import scrub
     from .softmax_stepper import stepper
 

@@ -122,6 +122,7 @@ def _tile_is_chosen_and_loaded(notebook: Notebook) -> None:
              standard_forward_traffic(problem, TileShape(128, 128))]  # fmt: skip
     shown = chooser.locator(".fa-ledger .fa-bar-value").all_inner_texts()
     assert shown[2:] == [amount(bill.total) for bill in bills]
+    page.wait_for_timeout(500)  # Python hears the step a little later
     assert _value(notebook, 3).startswith("(TileShape(block_m=64, block_n=64), ''")
     _value(notebook, 4)
     page.locator(TILES).wait_for()

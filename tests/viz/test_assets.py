@@ -27,7 +27,7 @@ WIDGETS = {
     "block_chooser.js": ("player.css", "block_chooser.css"),
 }
 #: Classes whose end is computed: the icon, the tensor.
-COMPUTED = ("fa-do-", "fa-ink-", "fa-fill-")
+COMPUTED = ("fa-do-", "fa-ink-", "fa-fill-", "fa-rung-of-", "fa-tilecell-")
 
 
 @pytest.mark.parametrize("widget", WIDGETS)

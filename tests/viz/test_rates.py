@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,7 @@ def test_names_at_line_ends_do_not_touch() -> None:
     crowded = {name: 0.5 + 0.001 * at for at, name in enumerate("abcdef")}
     placed = apart(crowded, least=0.05)
     heights = sorted(placed.values())
-    assert min(b - a for a, b in zip(heights, heights[1:], strict=False)) >= 0.05 - 1e-4
+    assert min(b - a for a, b in pairwise(heights)) >= 0.05 - 1e-4
     assert sorted(placed, key=lambda n: placed[n]) == sorted(crowded, key=lambda n: crowded[n])
     assert apart({"a": 0.1, "b": 0.9}) == {"a": 0.1, "b": 0.9}
 

@@ -29,8 +29,9 @@ def tile_player(
     """Play Flash Attention tile by tile: what is on chip, what it holds, what crossed to HBM.
 
     It plays what really ran: a trace of `tiled` (forward, backward, decoding) or of the kernels'
-    recorder, or, for a problem, a run of `tiled` on random numbers. It stops at two questions: which tiles the mask skips, and
-    by what factor the first larger score multiplies what was gathered.
+    recorder, or, for a problem, a run of `tiled` on random numbers. It stops at two questions:
+    which tiles the mask skips, and by what factor the first larger score multiplies what was
+    gathered.
 
     Args:
         what: a trace, an `AttentionProblem`, or None for 16 causal queries in tiles of 4 × 4. A
