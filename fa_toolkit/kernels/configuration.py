@@ -76,7 +76,9 @@ class LaunchPlan:
             streams += 4 * m // itemsize if self.kernel == "dkdv" else 0  # lse and Delta too
             own = n if self.kernel == "dkdv" else m
             scores = scores * (own < 16 * self.num_warps) + BARRIERS // itemsize
-        row_sums = 4 * self.num_warps * (n if self.kernel == "dkdv" else m)
+        # on Hopper a warp holds its rows whole, so that their sums stay in registers
+        hopper = device.capability[0] == 9
+        row_sums = 0 if hopper else 4 * self.num_warps * (n if self.kernel == "dkdv" else m)
         return itemsize * (stays + buffers * streams + scores) + row_sums
 
 
