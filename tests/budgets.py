@@ -37,12 +37,14 @@ def budget(exact: Truth, name: str, dtype: torch.dtype | None = None) -> Tensor:
     """How far each element of output `name` may be from the truth, for inputs of `dtype`.
 
     Rounding to `dtype` of every term, float32 rounding of the scores below it, and the smallest
-    step of `dtype` (for float32 its smallest normal number, since GPUs flush what is below to 0);
-    lse in float32 terms for every dtype.
+    step of `dtype`, or the smallest normal number of float32 where that is larger: kernels compute
+    in float32, and GPUs flush what is below to 0; lse in float32 terms for every dtype.
     """
     dtype = dtype or exact.dtype
     info = torch.finfo(dtype)
-    step = info.tiny if dtype == torch.float32 else info.tiny * info.eps
+    step = info.tiny * info.eps
+    if dtype != torch.float64:  # computed in float32, whose subnormal numbers a GPU may flush to 0
+        step = max(step, torch.finfo(torch.float32).tiny)
     inner = torch.finfo(torch.float64 if dtype == torch.float64 else torch.float32).eps
     rounding = info.eps * exact.terms[name] + inner * exact.through[name]
     return MULTIPLE * (rounding + step * exact.small[name])

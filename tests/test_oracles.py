@@ -121,3 +121,18 @@ def test_watchers_hear_of_every_comparison(monkeypatch: pytest.MonkeyPatch) -> N
     assert kinds == ("budget", "peer", "budget") and set(names) == {"o"}
     assert set(dtypes) == {torch.float16} and set(sizes) == {o.numel()} and labels[0] == "here"
     assert 0 < ratios[0] <= 1 and 0 < ratios[1] <= 0.5 and ratios[2] > 1
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_what_a_gpu_flushes_to_zero_is_within_budget(dtype: torch.dtype) -> None:
+    """Probabilities below the smallest normal float32, as a large sink leaves them: 0 will do."""
+    problem = AttentionProblem(1, 1, 1, 5, 7, 8)
+    q, k, v = make_qkv(problem, dtype)
+    do, _ = make_grads(problem, dtype)
+    sink = torch.tensor([89.0])
+    exact = truth(0 * q, k, v, sink=sink, do=do)
+    p = torch.exp(-exact["lse"])
+    assert 1e-41 < float(p.max()) < torch.finfo(torch.float32).tiny
+    assert bool((exact["dv"] != 0).all())
+    for name in ("o", "dv", "dq", "dk"):
+        assert_within_budget(name, torch.zeros_like(exact[name]), exact)
