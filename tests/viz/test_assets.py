@@ -113,3 +113,11 @@ def test_types_in_jsdoc_hold() -> None:
         timeout=280,
     )
     assert result.returncode == 0, result.stdout[-3000:]
+
+
+def test_no_module_of_ours_removes_a_child_of_another() -> None:
+    """The browser tests ignore one error of JupyterLab's; it must not be able to be ours."""
+    package = STATIC.parents[1]
+    files = [*STATIC.glob("*.js"), *package.glob("quiz/*.js"), *package.glob("interview/*.js")]
+    assert len(files) > 20
+    assert not [path.name for path in files if "removeChild" in path.read_text(encoding="utf-8")]
