@@ -57,6 +57,11 @@ def _value(notebook: Notebook, cell: int) -> str:
     return str(outputs[0]["data"]["text/plain"]) if outputs else ""
 
 
+def _shows(notebook: Notebook, cell: int, start: str) -> bool:
+    """Whether a cell comes to show that: Python hears of a step a moment after the browser."""
+    return any(_value(notebook, cell).startswith(start) for _ in range(10))
+
+
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     work = tmp_path_factory.mktemp("players")
@@ -87,9 +92,9 @@ def test_players_in_jupyterlab(lab: Lab) -> None:
             _value(notebook, cell)
         assert notebook.errors() == []
         _tiles_are_predicted_and_played(page)
-        assert _value(notebook, 1).startswith("(14, 'en', {'marked': [1, 2, 3, 6, 7, 11]})")
+        assert _shows(notebook, 1, "(14, 'en', {'marked': [1, 2, 3, 6, 7, 11]})")
         _traffic_follows_its_sliders(page)
-        assert _value(notebook, 3).startswith("(1024, ")
+        assert _shows(notebook, 3, "(1024, ")
 
         player = page.locator(TILES)
         for theme in ("dark", "light"):
@@ -102,7 +107,7 @@ def test_players_in_jupyterlab(lab: Lab) -> None:
 
         player.locator(".fa-speak").click()  # the reader's language, in the browser and in Python
         assert "第 15 步" in player.inner_text() and player.get_attribute("lang") == "zh"
-        assert _value(notebook, 1).startswith("(14, 'zh'")
+        assert _shows(notebook, 1, "(14, 'zh'")
         _value(notebook, 4)  # Python moves the player
         page.wait_for_function(
             "p => document.querySelector(p).innerText.includes('step 5 of 15')", arg=TILES

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 from lab import Lab, Notebook, chromium
+from small_bank import write_bank
 
 pytestmark = [
     pytest.mark.browser,
@@ -26,7 +26,7 @@ fa.quiz.widget.quiz(3, lang={lang!r}, bank=bank, record=kept.record, restore=lam
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     folder = tmp_path_factory.mktemp("学习 notebooks")
-    bank = str(Path(__file__).parents[1] / "quiz" / "small_bank.yaml")
+    bank = str(write_bank(tmp_path_factory.mktemp("bank")))
     for lang in ("en", "zh"):
         notebook = nbformat.v4.new_notebook(
             metadata={"kernelspec": {"name": "python3", "display_name": "p"}}
@@ -93,7 +93,7 @@ def test_wrong_right_reload_and_restart(lab: Lab) -> None:
         notebook.run_all()
         page.wait_for_selector(".fa-quiz .fq-dots")
         page.wait_for_function("document.querySelectorAll('.fq-dot.fq-good').length === 2")
-        assert "2 of 7 answered" in page.inner_text(".fq-head")
+        assert "2 of 8 answered" in page.inner_text(".fq-head")
         assert_clean(notebook)
 
 
