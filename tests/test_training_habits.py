@@ -137,7 +137,7 @@ def test_wrong_input_never_reaches_the_operator(
     def launched(*_: Any) -> None:
         raise AssertionError("the operator was called")
 
-    monkeypatch.setattr(attention, "attention_op", launched)
+    monkeypatch.setattr(attention, "run_attention", launched)
     q, k, v = make_qkv(PROBLEM)
     call: dict[str, Any] = {"q": q, "k": k, "v": v} | change
     with using("en"), pytest.raises(error, match=says):

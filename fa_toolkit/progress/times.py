@@ -63,8 +63,8 @@ def _believed(times: Sequence[datetime | None], now: datetime) -> list[datetime]
             continue
         length = bisect_right(tails, time)
         before[at] = ends[length - 1] if length else None
-        tails[length:] = [time]
-        ends[length:] = [at]
+        tails[length : length + 1] = [time]
+        ends[length : length + 1] = [at]
     at_last = ends[-1] if ends else None
     trusted: dict[int, datetime] = {}
     while at_last is not None:

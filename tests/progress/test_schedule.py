@@ -8,7 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fa_toolkit.progress import gaps, readiness
@@ -133,6 +133,7 @@ def test_a_time_that_says_nothing_is_no_harm(at: str) -> None:
 
 
 @given(st.lists(st.integers(-900, 900), min_size=1, max_size=30))
+@example([0, 0, -1])
 def test_times_are_in_order_believable_and_mostly_kept(days: list[int]) -> None:
     log = [answered("q", n * DAY)._replace(seq=at, uuid=str(at)) for at, n in enumerate(days)]
     now = START + 40 * DAY
