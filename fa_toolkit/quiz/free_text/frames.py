@@ -71,7 +71,6 @@ GRADER = re.compile(
     r"上述|之前|前面|所有|评分|错误)|系统(?:提示|指令|消息)|指令|最高优先级|"
     r"管理员|得分点|全部算对|请给|通过验证|已由专家|标准答案如下|(?:全部)?命中"
 )
-_MARKUP = re.compile(r"<[!/a-z][^<>]{0,200}>")
 _OTHER_NAMES = (
     r"(?:standard|naive|vanilla|ordinary|plain|conventional|traditional|usual|"
     r"regular|classical|classic|textbook|eager|unfused|normal|original|straightforward|"
@@ -228,7 +227,6 @@ _TURN = re.compile(
     r"truth|reality)\b|\bhowever\b"
     r"|其实|实际上|事实上|这是(?:误解|错|不对)|并非如此|不对|但(?:它|实际|其实)|而是|错了"
 )
-_REFUTED = re.compile(r"\b(?:not|n't|never)\b")
 
 
 def _refuted_inside(text: str, end: int) -> bool:
