@@ -11,7 +11,7 @@ import torch
 from ..language import Text
 from .compare import budgets, close, parts, plain, truth_of
 from .report import Diagnosis
-from .spec import Exercise, Variant
+from .spec import Exercise
 
 #: Cases on which one mistake often meets another; left out if no variant explains everything.
 _SIDE = {"dead-rows", "extreme-logits", "dtype"}
@@ -37,14 +37,14 @@ def diagnose(exercise: Exercise, attempts: Sequence[Attempt]) -> tuple[Diagnosis
         named = [
             Diagnosis(variant.id, variant.text)
             for variant in exercise.variants
-            if _explains(exercise, variant, kept)
+            if any(_explains(exercise, fn, kept) for fn in (variant.fn, *variant.also))
         ]
         if named:
             return tuple(named)
     return _symptoms(exercise, attempts)
 
 
-def _explains(exercise: Exercise, variant: Variant, attempts: Sequence[Attempt]) -> bool:
+def _explains(exercise: Exercise, fn: Callable[..., Any], attempts: Sequence[Attempt]) -> bool:
     differs = False
     for attempt in attempts:
         args = attempt.make()
@@ -52,7 +52,7 @@ def _explains(exercise: Exercise, variant: Variant, attempts: Sequence[Attempt])
         allowed = budgets(exercise, args, truth)
         got = parts(exercise, attempt.value)
         try:
-            wrong = parts(exercise, variant.fn(*attempt.make()))
+            wrong = parts(exercise, fn(*attempt.make()))
         except Exception:  # the bug crashes here, so the learner's answer is not this bug's
             return False
         if isinstance(got, Text) or isinstance(wrong, Text):

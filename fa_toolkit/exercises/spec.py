@@ -23,6 +23,11 @@ PROPERTIES: dict[str, Text] = {
     "denominator": Text("denominator l", "分母 l"),
     "accumulator": Text("accumulator acc", "累加器 acc"),
     "lse": Text("log-sum-exp", "对数指数和 lse"),
+    "gradients": Text("gradients for a random dO", "随机 dO 的梯度"),
+    "sum-gradient": Text("gradients of .sum(): dO with stride 0", ".sum() 的梯度：dO 的步长为 0"),
+    "leading": Text("any leading dimensions", "任意个前导维度"),
+    "more-keys": Text("more keys than queries", "key 比 query 多"),
+    "more-queries": Text("more queries than keys", "query 比 key 多"),
     "ragged": Text("lengths that no block divides", "长度不是块大小的整数倍"),
     "causal": Text("causal mask, bottom-right", "右下对齐的因果掩码"),
     "dead-rows": Text("rows that see no key", "一个 key 都看不到的行"),
@@ -57,11 +62,17 @@ class Output:
 
 @dataclass(frozen=True)
 class Variant:
-    """A planted bug: a function that is wrong in one known way, and the sentence that names it."""
+    """A planted bug: a function that is wrong in one known way, and the sentence that names it.
+
+    Args:
+        also: the same mistake with other numbers where its outcome depends on a choice that is
+            the learner's, such as the size of a tile.
+    """
 
     id: str
     text: Text
     fn: Callable[..., Any]
+    also: tuple[Callable[..., Any], ...] = ()
 
 
 @dataclass(frozen=True)
