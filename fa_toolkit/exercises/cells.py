@@ -1,7 +1,8 @@
 """Cells of the notebooks, made from the solution files: the stub, and the solved cell.
 
 A solution file has a line `# cell`; what follows is the cell. In the stub every stretch between
-`# solution:begin` and `# solution:end` is replaced, and `# stub: text` lines become `text`.
+`# solution:begin` and `# solution:end` is replaced, and `# stub: text` lines become `text`. After
+`# solution:begin fix` the `# stub:` lines alone stand in its place: a fault to find and mend.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ def stub(exercise_id: str) -> str:
         word, indent = line.strip(), line[: len(line) - len(line.lstrip())]
         if word.startswith(_BEGIN):
             inside = True
-            kept.append(
-                f"{indent}# your code" if launcher else f"{indent}raise NotImplementedError"
-            )
+            gap = "# your code" if launcher else "raise NotImplementedError"
+            if not word.endswith(" fix"):
+                kept.append(indent + gap)
         elif word.startswith(_END):
             inside = False
         elif word.startswith(_STUB):

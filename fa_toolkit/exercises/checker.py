@@ -26,8 +26,9 @@ class _Check:
     """One run over all cases and rules; collects what each property showed."""
 
     def __init__(self, exercise: Exercise, fn: Callable[..., Any]) -> None:
-        self.exercise, self.fn = exercise, fn
+        self.exercise, self.fn = exercise, exercise.adapt(fn)
         self.notes: dict[str, Text | str] = {}  # property: what failed first
+        self.scores: dict[str, Text] = {}  # property that held: its figure and its target
         self.run: set[str] = set()
         self.errors: list[Text | str] = []
         self.attempts: list[Attempt] = []
@@ -86,9 +87,20 @@ class _Check:
             found = None
             if case.property == "dtype":  # first: a coarser type shows in the values too
                 found = _wrong_dtype(output.name, output.dtype, g, args)
-            found = found or mismatch(output.name, g, t, a)
+            if output.at_most and found is None:
+                found = self.at_most(name, g, t)
+            else:
+                found = found or mismatch(output.name, g, t, a)
             if found is not None:
                 self.fail(name, _at(case.label, found))
+
+    def at_most(self, name: str, got: float, target: float) -> Text | None:
+        sentence = Text(
+            f"{got:,} bytes moved, {target:,} are enough.",
+            f"搬运了 {got:,} 字节，{target:,} 字节就够。",
+        )
+        self.scores[name] = sentence
+        return sentence if got > target else None
 
     def unchanged(self, args: tuple[Any, ...], kept: list[Any]) -> None:
         self.run.add("inputs-unchanged")
@@ -151,7 +163,9 @@ class _Check:
             if name in self.notes:
                 rows.append(Finding(name, "failed", self.notes[name]))
             else:
-                rows.append(Finding(name, "held" if name in self.run else "not run"))
+                held = name in self.run
+                score = self.scores.get(name, "")
+                rows.append(Finding(name, "held" if held else "not run", score))
         return tuple(rows)
 
 

@@ -53,11 +53,16 @@ class Case:
 
 @dataclass(frozen=True)
 class Output:
-    """One returned value: its name, the property its plain case tests, and its dtype rule."""
+    """One returned value: its name, the property its plain case tests, and its dtype rule.
+
+    Args:
+        at_most: less than the reference is right too; such a number is shown beside its target.
+    """
 
     name: str
     property: str = "value"
     dtype: Literal["input", "float32"] | None = "input"
+    at_most: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,6 +109,8 @@ class Exercise:
         reference: the dull truth, run in float64. Its result is what `outputs` name.
         allowed: largest error per output, from the arguments and the float64 results.
         hints: three levels: where it fails, the invariant that broke, the line to write.
+        adapt: makes of the learner's function (and of a variant's) the one that is called, for
+            results that the function does not return itself, such as the bytes it moved.
     """
 
     id: str
@@ -120,6 +127,7 @@ class Exercise:
     variants: tuple[Variant, ...] = ()
     allowed: Callable[..., Sequence[Any]] | None = None
     needs_triton: bool = False
+    adapt: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda fn: fn
 
     @property
     def chapter(self) -> int:
