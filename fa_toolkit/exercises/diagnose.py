@@ -37,7 +37,9 @@ def diagnose(exercise: Exercise, attempts: Sequence[Attempt]) -> tuple[Diagnosis
         named = [
             Diagnosis(variant.id, variant.text)
             for variant in exercise.variants
-            if any(_explains(exercise, fn, kept) for fn in (variant.fn, *variant.also))
+            if any(
+                _explains(exercise, exercise.adapt(fn), kept) for fn in (variant.fn, *variant.also)
+            )
         ]
         if named:
             return tuple(named)
@@ -69,6 +71,8 @@ def _same(left: Any, right: Any, allowed: Any) -> bool:
         if left.shape != right.shape:
             return False
         budget = 3 * torch.as_tensor(allowed, dtype=torch.float64)
+        if budget.dim() and budget.shape != left.shape:  # both are of the same wrong shape
+            budget = budget.max() if budget.numel() else budget.sum()
         return bool(close(left.detach().double(), right.detach().double(), budget).all())
     left, right = plain(left)[0], plain(right)[0]
     if isinstance(left, (int, float)) and isinstance(right, (int, float)):
