@@ -1,5 +1,7 @@
 """What an exercise is, as data: specification, truth, cases, properties, planted variants, hints.
 
+How to declare one, and what a content author may leave out: CONTRIBUTING.md, "Add an exercise".
+
 Nothing here runs a learner's code; `checker` does. Texts are bilingual and shown by `course`.
 """
 
@@ -13,6 +15,7 @@ from typing import Any, Literal
 import torch
 
 from ..language import Text
+from ..problem import AttentionProblem, TileShape
 
 #: Every property a check can name, as a report shows it.
 PROPERTIES: dict[str, Text] = {
@@ -37,6 +40,7 @@ PROPERTIES: dict[str, Text] = {
     "heads": Text("several heads that share keys", "多个头共用 key"),
     "no-n-by-n": Text("no N × N tensor", "不出现 N × N 张量"),
     "one-block": Text("one block in hand at a time", "一次只用一个块"),
+    "bytes-moved": Text("bytes moved", "搬运的字节数"),
     "inputs-unchanged": Text("inputs left as they were", "不改动输入"),
     "own-work": Text("your own work, no ready-made function", "自己完成，不用现成函数"),
 }
@@ -66,18 +70,31 @@ class Output:
 
 
 @dataclass(frozen=True)
+class Passage:
+    """A place to reread: the chapter and the heading of its section, in both languages."""
+
+    chapter: int
+    section: Text
+
+
+@dataclass(frozen=True)
 class Variant:
     """A planted bug: a function that is wrong in one known way, and the sentence that names it.
 
     Args:
+        id: short and lower case, the same for the same mistake in every exercise.
+        text: what is wrong, in one or two sentences, for the learner.
+        fn: takes what the exercise's function takes; must be caught by the exercise's cases.
         also: the same mistake with other numbers where its outcome depends on a choice that is
             the learner's, such as the size of a tile.
+        passage: where this mistake is explained, if elsewhere than `Exercise.passage`.
     """
 
     id: str
     text: Text
     fn: Callable[..., Any]
     also: tuple[Callable[..., Any], ...] = ()
+    passage: Passage | None = None
 
 
 @dataclass(frozen=True)
@@ -85,10 +102,11 @@ class Rule:
     """A property of how the result was made: watched while `make()`'s case runs.
 
     Args:
-        property: "no-n-by-n", "one-block" or "own-work".
+        property: "no-n-by-n", "one-block", "own-work" or "bytes-moved".
         make: arguments of the watched call.
-        limit: largest number of elements a tensor may have ("no-n-by-n": any new storage,
-            "one-block": any operand that is read).
+        limit: "no-n-by-n": elements a new storage must stay below; "one-block": elements of the
+            largest operand that may be read; "bytes-moved": bytes that kernels may load and store
+            together (in torch: of operands and results of all operations).
         forbidden: names of functions that may not be called ("own-work").
     """
 
@@ -108,9 +126,19 @@ class Exercise:
         call: how the checker calls it, for the reader.
         reference: the dull truth, run in float64. Its result is what `outputs` name.
         allowed: largest error per output, from the arguments and the float64 results.
-        hints: three levels: where it fails, the invariant that broke, the line to write.
+        hints: where to look, the invariant that broke, and the line to write. They are shown at
+            levels 1, 2 and, where no mistake could be named, 3; level 4 comes from the solution.
         adapt: makes of the learner's function (and of a variant's) the one that is called, for
             results that the function does not return itself, such as the bytes it moved.
+        baseline: plain torch in the precision of the arguments, whose error is printed beside the
+            learner's; the reference itself if left out.
+        passage: what to reread.
+        widget: the call that shows the invariant, such as "fa.viz.stepper([1, 2, 3, 4], blocks=2)".
+        layout: the attention problem and the tile that the arguments of a call stand for; with it a
+            report can say, and the tile player show, in which tile the answer departs first.
+        shorter: the arguments of a call with only the first `keys` keys (not for causal calls);
+            with it the first tile of keys that goes wrong is found by trying.
+        then: id of an exercise to solve after the solution of this one was shown.
     """
 
     id: str
@@ -121,13 +149,19 @@ class Exercise:
     call: str
     reference: Callable[..., Any]
     cases: Sequence[Case]
-    hints: tuple[Text, Text, Text]
+    hints: tuple[Text, ...]
     outputs: tuple[Output, ...] = (Output("value"),)
     rules: tuple[Rule, ...] = ()
     variants: tuple[Variant, ...] = ()
     allowed: Callable[..., Sequence[Any]] | None = None
     needs_triton: bool = False
     adapt: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda fn: fn
+    baseline: Callable[..., Any] | None = None
+    passage: Passage | None = None
+    widget: str = ""
+    layout: Callable[..., tuple[AttentionProblem, TileShape]] | None = None
+    shorter: Callable[[tuple[Any, ...], int], tuple[Any, ...]] | None = None
+    then: str = ""
 
     @property
     def chapter(self) -> int:
