@@ -7,9 +7,12 @@ from . import (
     first,
     flash_programs,
     flash_tile,
+    inference,
     memory,
     merge,
+    pages,
     softmax,
+    splits,
     standard,
     tiles,
     triton_basics,
@@ -25,6 +28,9 @@ _CHAPTERS = (
     triton_basics,
     flash_tile,
     flash_programs,
+    inference,
+    pages,
+    splits,
 )
 
 EXERCISES: dict[str, Exercise] = {
