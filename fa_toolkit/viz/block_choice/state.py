@@ -147,7 +147,7 @@ class ChoiceState(PlayerState):
         with using(self.lang):
             problem = self.problem
             lines = [f"{say(UI['title'])}: {self.gpu.name}, N = {problem.len_k:,}, "
-                     f"d = {problem.head_dim}"]  # fmt: skip
+                     f"D = {problem.head_dim}"]  # fmt: skip
             for row in self._rows():
                 bill = flash_forward_traffic(problem, row.tile)
                 head = (

@@ -51,9 +51,9 @@ _SIDES = {
 }
 _SOURCE = Text(
     "Modelled by fa_toolkit.io_model: bytes requested from HBM, caches ignored. "
-    "N = {n}, d = {d}, {heads}{dtype}, tile {m} × {k}{causal}.",
+    "N = {n}, D = {d}, {heads}{dtype}, tile {m} × {k}{causal}.",
     "由 fa_toolkit.io_model 算出：向 HBM 请求的字节，不计缓存。"
-    "N = {n}，d = {d}，{heads}{dtype}，块 {m} × {k}{causal}。",
+    "N = {n}，D = {d}，{heads}{dtype}，块 {m} × {k}{causal}。",
 )
 
 

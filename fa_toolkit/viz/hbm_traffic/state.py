@@ -125,7 +125,7 @@ class TrafficState(PlayerState):
         card = GPUS[self.settings["gpu"]]
         problem, tile = self.problem, self.tile
         with using(self.lang):
-            lines = [f"{say(UI['title'])}: N = {problem.len_k:,}, d = {problem.head_dim}, "
+            lines = [f"{say(UI['title'])}: N = {problem.len_k:,}, D = {problem.head_dim}, "
                      f"BLOCK_M = {tile.block_m}, BLOCK_N = {tile.block_n}"]  # fmt: skip
             for name, bill in self.bills.items():
                 # eager code computes every score and masks afterwards

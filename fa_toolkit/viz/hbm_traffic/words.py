@@ -39,7 +39,7 @@ UI: dict[str, Text] = {
     "fa2": Text("rows outside (FA2)", "行在外层（FA2）"),
     "fa1": Text("keys outside (FA1)", "key 在外层（FA1）"),
     "detail": Text("a step is", "一步是"),
-    "programs": Text("a program", "一个 program"),
+    "programs": Text("a row of tiles", "一行块"),
     "tiles": Text("a tile", "一块"),
     "guess": Text("Guess", "猜"),
     "ask": Text(

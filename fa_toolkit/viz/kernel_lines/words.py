@@ -19,6 +19,7 @@ UI: dict[str, Text] = {
     "written": Text("written", "写"),
     "moved": Text("Requested from HBM so far", "到目前为止向 HBM 请求"),
     "off": Text("Lanes masked off so far", "到目前为止被掩掉的 lane"),
+    "off_short": Text("off", "掩掉"),
     "lanes": Text("{off} of {all}", "{off} / {all}"),
     "legend": Text(
         "solid: the lanes of this step   dashed, outside: lanes masked off   half-tone: stored before",

@@ -98,7 +98,7 @@ UI: dict[str, Text] = {
     ),
 }
 
-NOTHING = Text("There is nothing to place: N = {n}, d = {d}.", "没有可放的：N = {n}，d = {d}。")
+NOTHING = Text("There is nothing to place: N = {n}, D = {d}.", "没有可放的：N = {n}，D = {d}。")
 TOO_LONG = Text(
     "N = {n:,} is beyond this picture: at most {most:,}.", "N = {n:,} 超出了这张图：最多 {most:,}。"
 )

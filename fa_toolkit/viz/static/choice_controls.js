@@ -52,7 +52,7 @@ export function chooserControls(shell, head, words) {
   };
   const picks = [
     choose("gpu", words.gpu, head.gpus.map((/** @type {any} */ g) => [g.key, g.name])),
-    choose("d", "d", head.dims.map((/** @type {number} */ d) => [String(d), String(d)]), Number),
+    choose("d", "D", head.dims.map((/** @type {number} */ d) => [String(d), String(d)]), Number),
     choose("metric", words.metric, ["programs", "shared", "registers", "bytes"].map((name) => [name, words[name]])),
   ];
   const input = /** @type {HTMLInputElement} */ (html("input", { type: "range", min: "0", max: String(head.lengths.length - 1), step: "1", class: "fa-slide fa-slide-n", "aria-label": "N" }));

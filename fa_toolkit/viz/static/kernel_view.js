@@ -133,7 +133,7 @@ function sourcePane(source, sides) {
 function runPanel(reel, words, width) {
   const drawn = plates(reel, width);
   const ledger = bars(words.moved, [words.read, words.written]);
-  const lanes = bars(words.off, [""]);
+  const lanes = bars(words.off, [words.off_short]);
   const where = html("div", { class: "fa-run-name" });
   const root = html("div", { class: "fa-run" }, where, drawn.root, ledger.root, lanes.root);
   const most = Math.max(reel.table.read, reel.table.written) || 1;

@@ -178,7 +178,7 @@ function sliders(shell, head, words) {
   const gpu = choose("gpu", words.gpu, head.gpus.map((/** @type {any} */ g) => [g.key, g.name]));
   const what = choose("what", words.tensor, head.tensors.map((/** @type {string} */ name) => [name, fill(words[`what_${name}`], { h: head.heads })]));
   const lengths = slide("n", "N", head.lengths);
-  const dims = slide("d", "d", head.dims);
+  const dims = slide("d", "D", head.dims);
   const scale = choose("scale", words.scale, [["log", words.log], ["true", words.true]]);
   const parts = [gpu, what, lengths, dims, scale];
   shell.after.append(html("div", { class: "fa-options" }, scale.root, html("span", { class: "fa-soft" }, words.model)));

@@ -116,9 +116,9 @@ export function player(el, host) {
     "div",
     { class: "fa-viz fa-player", tabindex: "0", role: "group" },
     html("div", { class: "fa-head" }, title, count, ...(host.speak ? [language] : [])),
+    controls,
     caption,
     body,
-    controls,
     after,
   );
   el.append(root);

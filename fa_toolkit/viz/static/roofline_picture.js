@@ -79,7 +79,7 @@ function spotMark(spot, x, y) {
   const point = svg("path", { d: shapes[spot.shape], class: spot.small ? "fa-roof-small" : spot.now ? "fa-roof-now" : "fa-roof-spot" });
   if (spot.small) return [point];
   const label = svg("text", spot.below
-    ? { x, y: y + 26, "text-anchor": "middle", class: spot.now ? "fa-number fa-now" : "fa-number" }
+    ? { x: x + 10, y: y + 26, "text-anchor": "start", class: spot.now ? "fa-number fa-now" : "fa-number" }
     : { x: x + 12, y: y + 18, "text-anchor": "start", class: spot.now ? "fa-number fa-now" : "fa-number" }, spot.name);
   return [point, label];
 }

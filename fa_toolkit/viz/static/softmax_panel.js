@@ -69,7 +69,7 @@ function ruleRows(run, words) {
     draw(frame) {
       const found = /** @type {Record<string, number | null>} */ ({ multiply: frame.l, subtract: frame.subtract, no_max: frame.no_max });
       const close = Math.abs((frame.subtract ?? 0) - (frame.l ?? 0)) <= 1e-9 * Math.abs(frame.l ?? 0);
-      const signs = /** @type {Record<string, string>} */ ({ multiply: "✓", subtract: close ? "=" : "✗", no_max: Number.isFinite(frame.no_max) && frame.no_max ? "=" : "✗" });
+      const signs = /** @type {Record<string, string>} */ ({ multiply: "✓", subtract: close ? "✓" : "✗", no_max: Number.isFinite(frame.no_max) && frame.no_max ? "✓" : "✗" });
       for (const { name, bar, value, note } of rows) {
         const sum = found[name];
         value.textContent = sum === null ? "" : `${small(sum)} ${signs[name]}`;

@@ -42,7 +42,7 @@ export function ratioQuestion(shell, words) {
  * @param {Record<string, string>} words
  */
 export function sliders(shell, head, words) {
-  const ranges = [["n", "N"], ["d", "d"], ["m", "BLOCK_M"], ["k", "BLOCK_N"]].map(([name, label]) => {
+  const ranges = [["n", "N"], ["d", "D"], ["m", "BLOCK_M"], ["k", "BLOCK_N"]].map(([name, label]) => {
     const choices = head.choices[name];
     const input = /** @type {HTMLInputElement} */ (html("input", { type: "range", min: "0", max: String(choices.length - 1), step: "1", class: `fa-slide fa-slide-${name}`, "aria-label": label }));
     const value = html("output", {});
@@ -91,7 +91,7 @@ export function sliders(shell, head, words) {
  */
 export function compare(told, words, old, fresh) {
   const times = (/** @type {number} */ a, /** @type {number} */ b) => `×${plain(b / a)}`;
-  const names = { lenQ: "Nq", lenK: "N", d: "d", blockM: "BLOCK_M", blockN: "BLOCK_N" };
+  const names = { lenQ: "Nq", lenK: "N", d: "D", blockM: "BLOCK_M", blockN: "BLOCK_N" };
   const changed = Object.entries(names).filter(([key]) => old.sizes[key] !== fresh.sizes[key])
     .filter(([key]) => key !== "lenQ" || fresh.sizes.lenQ !== fresh.sizes.lenK).map(([key, name]) => `${name} ${counted(old.sizes[key])} → ${counted(fresh.sizes[key])}`);
   if (old.sizes.causal !== fresh.sizes.causal) changed.push(fresh.sizes.causal ? words.causal_on : words.causal_off);
