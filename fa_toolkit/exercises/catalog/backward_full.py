@@ -1,0 +1,110 @@
+"""The capstone of chapter 07: attention and its gradients in tiles, in one function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from ...language import Text
+from ..spec import READY_MADE, Case, Exercise, Output, Rule
+from .backward_planted import PLANTED
+from .backward_truth import Tensors, gradient_budget, gradients, inputs, strided
+
+
+def _with(causal: bool, make: Callable[[], Tensors]) -> Callable[[], tuple[object, ...]]:
+    return lambda: (*make(), causal)
+
+
+def _summed() -> Tensors:
+    """dO as autograd hands it on from .sum(): one 1, with stride 0."""
+    q, k, v, do = inputs(24, 40, 2)
+    return q, k, v, torch.ones(()).expand(do.shape)
+
+
+_HALF, _BRAIN = torch.float16, torch.bfloat16
+_CASES = [
+    Case("value", "2 × 64 × 64", _with(False, lambda: inputs(64, 64, 2))),
+    Case("value", Text("200 × 200, rising scores", "200 × 200，分数递增"),
+         _with(False, lambda: inputs(200, 200, rising=True))),
+    Case("causal", "2 × 64 × 64", _with(True, lambda: inputs(64, 64, 2))),
+    Case("causal", "192 × 192", _with(True, lambda: inputs(192, 192))),
+    Case("ragged", "2 × 45 × 77", _with(False, lambda: inputs(45, 77, 2))),
+    Case("ragged", Text("3 × 200 × 200, causal", "3 × 200 × 200，因果"),
+         _with(True, lambda: inputs(200, 200, 3))),
+    Case("ragged", "1 × 3", _with(False, lambda: inputs(1, 3))),
+    Case("more-keys", "20 × 150", _with(False, lambda: inputs(20, 150))),
+    Case("more-keys", Text("20 × 150, causal", "20 × 150，因果"), _with(True, lambda: inputs(20, 150))),
+    Case("more-queries", "150 × 20", _with(False, lambda: inputs(150, 20))),
+    Case("leading", Text("none", "没有"), _with(True, lambda: inputs(30, 34, d=16))),
+    Case("leading", "2 × 3, Dv = 5", _with(True, lambda: inputs(30, 34, 2, 3, d_v=5))),
+    Case("sum-gradient", "2 × 24 × 40", _with(False, _summed)),
+    Case("sum-gradient", Text("2 × 24 × 40, causal", "2 × 24 × 40，因果"), _with(True, _summed)),
+    Case("strides", Text("every kind", "各种步长"), _with(True, lambda: strided(36, 52))),
+    Case("extreme-logits", "q, k × 30", _with(False, lambda: inputs(40, 40, size=30.0))),
+    Case("dead-rows", Text("40 × 24, causal", "40 × 24，因果"), _with(True, lambda: inputs(40, 24, 2))),
+    Case("dead-rows", Text("200 × 20, causal", "200 × 20，因果"), _with(True, lambda: inputs(200, 20))),
+    Case("dtype", "float16", _with(True, lambda: inputs(40, 72, dtype=_HALF))),
+    Case("dtype", "bfloat16", _with(False, lambda: inputs(40, 72, dtype=_BRAIN))),
+]  # fmt: skip
+
+FULL = Exercise(
+    id="07.full",
+    title=Text("The whole algorithm, forward and backward", "完整的算法：前向与反向"),
+    spec=Text(
+        "q [..., Nq, D], k [..., Nk, D], v [..., Nk, Dv], do [..., Nq, Dv], with any leading "
+        "dimensions and any strides. Return o, lse and the gradients of sum(o · do) by q, k and v. "
+        "Work in tiles: no tensor of Nq × Nk, no autograd, no softmax call. The causal mask is "
+        "bottom-right. A row without keys has o = 0, lse = −inf and gives no gradient. o, dq, dk "
+        "and dv have the dtype of q; lse is float32, and so is what you sum in.",
+        "q [..., Nq, D]，k [..., Nk, D]，v [..., Nk, Dv]，do [..., Nq, Dv]，前导维度和步长任意。"
+        "返回 o、lse，以及 sum(o · do) 对 q、k、v 的梯度。"
+        "分块计算：不出现 Nq × Nk 的张量，不用自动求导，不调用 softmax。因果掩码右下对齐。"
+        "没有 key 的行 o = 0，lse = −inf，不产生梯度。"
+        "o、dq、dk、dv 与 q 同类型；lse 为 float32，累加也用 float32。",
+    ),
+    formula=(
+        "P = e^(S − lse)   Delta = rowsum(dO · O)   dS = P · (dO·Vᵀ − Delta)   "
+        "dV = Pᵀ·dO   dQ = dS·K/√D   dK = dSᵀ·Q/√D"
+    ),
+    entry="attention_in_tiles",
+    call="attention_in_tiles(q, k, v, do, causal) -> (o, lse, dq, dk, dv)",
+    reference=gradients,
+    outputs=(
+        Output("o"),
+        Output("lse", "lse", "float32"),
+        Output("dq", "gradients"),
+        Output("dk", "gradients"),
+        Output("dv", "gradients"),
+    ),
+    allowed=gradient_budget,
+    cases=_CASES,
+    rules=(
+        Rule("no-n-by-n", _with(False, lambda: inputs(384, 384)), limit=384 * 384),
+        Rule("own-work", _with(True, lambda: inputs(32, 32)),
+             forbidden=READY_MADE | {"grad", "backward", "vjp", "jacobian"}),
+    ),  # fmt: skip
+    variants=PLANTED,
+    hints=(
+        Text(
+            "Take o and lse first: they are chapter 04 with a mask. When they hold, look at which of "
+            "dv, dk, dq fails: dv needs P alone, dk and dq need dS.",
+            "先看 o 和 lse，那是第 04 章加上掩码。它们对了，再看 dv、dk、dq 哪个错："
+            "dv 只用到 P，dk 和 dq 用到 dS。",
+        ),
+        Text(
+            "Backward has no running maximum: lse is final, so each tile of P is right at once. The "
+            "ds of every row sum to 0; print that sum for your tiles.",
+            "反向没有当前最大值：lse 已是最终值，每块 P 一算就对。每一行的 ds 加起来是 0，"
+            "把你各块的这个和打印出来看看。",
+        ),
+        Text(
+            "p = (s - lse).exp() where visible; ds = p * (do @ v.mT - delta); dv += p.mT @ do; "
+            "dk += scale * ds.mT @ q; dq += scale * ds @ k",
+            "可见处 p = (s - lse).exp()；ds = p * (do @ v.mT - delta)；dv += p.mT @ do；"
+            "dk += scale * ds.mT @ q；dq += scale * ds @ k",
+        ),
+    ),
+)
+
+EXERCISES = (FULL,)
