@@ -253,6 +253,7 @@ def kernel_view(
     *args: Any,
     beside: dict[str, Any] | None = None,
     cut: str = "labels",
+    start: str | None = None,
     **kwargs: Any,
 ) -> Any:
     """Run a real kernel in the interpreter and play it: its source beside what it does to memory.
@@ -264,14 +265,15 @@ def kernel_view(
         fn: a launcher such as fa.kernels.matmul; `args` and `kwargs` are what it is called with.
         beside: keywords of a second run, shown next to the first, such as {"tile": TileShape(8, 4)}.
         cut: what a step is: "programs", "labels" or "lines".
+        start: open at the first step of this labelled part, such as "update".
 
     Raises:
-        ArgumentError: if `fn` launches no kernel.
+        ArgumentError: if `fn` launches no kernel, or has no such part.
         BackendUnavailable: where no kernel can run.
     """
     from .kernels_shown import recorded_view
 
-    return recorded_view(fn, args, kwargs, beside=beside, cut=cut)
+    return recorded_view(fn, args, kwargs, beside=beside, cut=cut, start=start)
 
 
 def show_verdict(verdict: Any) -> None:

@@ -20,6 +20,7 @@ def recorded_view(
     *,
     beside: Mapping[str, Any] | None,
     cut: str,
+    start: str | None = None,
 ) -> Any:
     """The view of what `fn(*args, **kwargs)` does; with `beside`, of two runs.
 
@@ -42,11 +43,12 @@ def recorded_view(
     kernel = recordings[0].accesses[0].kernel
     source = Path(recordings[0].files[kernel]).read_text(encoding="utf-8")
     if beside is None:
-        return kernel_view(recordings[0], source, kernel=kernel, cut=cut)
+        return kernel_view(recordings[0], source, kernel=kernel, cut=cut, start=start)
     names = tuple(_name(run, beside) for run in runs)
     return kernel_view(
-        recordings[0], source, kernel=kernel, cut=cut, beside=recordings[1], names=names
-    )
+        recordings[0], source, kernel=kernel, cut=cut, start=start, beside=recordings[1],
+        names=names,
+    )  # fmt: skip
 
 
 def _forward(

@@ -78,6 +78,19 @@ def test_labelled_parts_are_those_of_the_kernel(forward: Any) -> None:
         assert kinds == ({0} if part.startswith("load") else {1} if part == "store" else set())
 
 
+@pytest.mark.parametrize("cut", ["labels", "lines"])
+def test_it_opens_at_a_labelled_part(cut: str) -> None:
+    for label in ("load_q", "mask", "store"):
+        view = course.kernel_view(cut=cut, start=label)
+        made, step = view.reels[0], view.step
+        first, stop = (int(made.cuts[view.cut][at]) for at in (step - 1, step))
+        labels = made.columns["label"]
+        assert {made.labels[i] for i in labels[first:stop]} == {label}
+        assert made.labels.index(label) not in labels[:first]
+    with pytest.raises(ArgumentError, match=r"start.*load_q.*store.*'stores'"):
+        course.kernel_view(start="stores")
+
+
 def test_masked_lanes_stand_outside_the_tensor(forward: Any) -> None:
     made = forward.reels[0]
     c = made.columns

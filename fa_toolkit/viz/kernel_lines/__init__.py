@@ -21,6 +21,7 @@ def kernel_view(
     kernel: str | None = None,
     at: tuple[int, ...] | None = None,
     cut: str = "labels",
+    start: str | None = None,
     predict: bool = True,
     lang: str | None = None,
 ) -> KernelView:
@@ -37,10 +38,12 @@ def kernel_view(
         kernel: which kernel, if the recording holds several.
         at: indices of the axes that are not drawn, such as (batch, head).
         cut: what a step is: "programs", "labels" (the parts between `# step:` comments) or "lines".
+        start: open at the first step of this labelled part, such as "update".
         predict: stop at the question.
 
     Raises:
-        ArgumentError: if `recording` is none, `source` does not hold its lines, or nothing ran.
+        ArgumentError: if `recording` is none, `source` does not hold its lines, or nothing ran; if
+            there is no such part.
     """
     from .widget import KernelView
 
@@ -61,5 +64,5 @@ def kernel_view(
         raise ArgumentError("names", expected=str(len(recordings)), got=str(len(names)))
     return KernelView(
         recordings, source, names=names, first_line=first_line, kernel=kernel, at=at, cut=cut,
-        predict=predict, lang=lang,
+        start=start, predict=predict, lang=lang,
     )  # fmt: skip

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ...errors import ArgumentError
 from ...language import using
 from ..palette import TENSORS, variable
@@ -30,6 +32,7 @@ class KernelState(PlayerState):
         kernel: str | None = None,
         at: tuple[int, ...] | None = None,
         cut: str = "labels",
+        start: str | None = None,
         **more: Any,
     ) -> None:
         self.reels: list[Reel] = [reel(one, kernel=kernel, at=at) for one in recordings]
@@ -50,6 +53,8 @@ class KernelState(PlayerState):
             "layout": layout, "words": both(words), "cuts": list(CUTS), "source": self.source,
             "reels": [_table(made, name) for made, name in zip(self.reels, self.names, strict=True)],
         }  # fmt: skip
+        if start is not None:
+            self.step = self.first(start)
 
     @property
     def cut(self) -> Cut:
@@ -60,6 +65,19 @@ class KernelState(PlayerState):
     @property
     def last(self) -> int:
         return max(len(made.cuts[self.cut]) for made in self.reels) - 1
+
+    def first(self, label: str) -> int:
+        """The first step of a labelled part, such as "update".
+
+        Raises:
+            ArgumentError: if no line of that part ran.
+        """
+        made = self.reels[0]
+        if not label or label not in made.labels:
+            known = " | ".join(filter(None, made.labels))
+            raise ArgumentError("start", expected=known, got=repr(label))
+        line = int((made.columns["label"] == made.labels.index(label)).argmax())
+        return int(np.searchsorted(made.cuts[self.cut], line, side="right"))
 
     def leader(self, step: int) -> Reel:
         """The recording a step's sentence is about: the first that has not ended."""
