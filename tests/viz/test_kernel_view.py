@@ -78,15 +78,16 @@ def test_labelled_parts_are_those_of_the_kernel(forward: Any) -> None:
         assert kinds == ({0} if part.startswith("load") else {1} if part == "store" else set())
 
 
-@pytest.mark.parametrize("cut", ["labels", "lines"])
+@pytest.mark.parametrize("cut", ["programs", "labels", "lines"])
 def test_it_opens_at_a_labelled_part(cut: str) -> None:
     for label in ("load_q", "mask", "store"):
         view = course.kernel_view(cut=cut, start=label)
-        made, step = view.reels[0], view.step
-        first, stop = (int(made.cuts[view.cut][at]) for at in (step - 1, step))
-        labels = made.columns["label"]
-        assert {made.labels[i] for i in labels[first:stop]} == {label}
-        assert made.labels.index(label) not in labels[:first]
+        made = view.reels[0]
+        named = [made.labels[i] for i in made.columns["label"]]
+        ends = made.cuts[view.cut][: view.step + 1].tolist()
+        assert label in named[ends[-2] : ends[-1]]
+        assert label not in [named[end - 1] for end in ends[1:-1]], "the first of its kind"
+        assert cut == "programs" or named[ends[-1] - 1] == label
     with pytest.raises(ArgumentError, match=r"start.*load_q.*store.*'stores'"):
         course.kernel_view(start="stores")
 

@@ -76,8 +76,11 @@ class KernelState(PlayerState):
         if not label or label not in made.labels:
             known = " | ".join(filter(None, made.labels))
             raise ArgumentError("start", expected=known, got=repr(label))
-        line = int((made.columns["label"] == made.labels.index(label)).argmax())
-        return int(np.searchsorted(made.cuts[self.cut], line, side="right"))
+        lines, stops = made.columns["label"] == made.labels.index(label), made.cuts[self.cut]
+        called = lines[stops[1:] - 1]  # a step is called after its last line
+        if called.any():
+            return 1 + int(called.argmax())
+        return int(np.searchsorted(stops, int(lines.argmax()), side="right"))
 
     def leader(self, step: int) -> Reel:
         """The recording a step's sentence is about: the first that has not ended."""
