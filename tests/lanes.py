@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 
 def examples(default: int) -> int:
@@ -12,10 +12,15 @@ def examples(default: int) -> int:
     return int(os.environ.get("FA_EXAMPLES", default))
 
 
-def lane(count: int) -> settings:
-    """So many examples, the same in every run unless FA_EXAMPLES is set."""
+def lane(count: int, *, shrink: bool = True) -> settings:
+    """So many examples, the same in every run unless FA_EXAMPLES is set.
+
+    Without `shrink` a failure is reported as it was found: where each try compiles kernels, looking
+    for a smaller one takes minutes.
+    """
     return settings(
         max_examples=count,
+        phases=[phase for phase in Phase if shrink or phase not in (Phase.shrink, Phase.explain)],
         derandomize="FA_EXAMPLES" not in os.environ,
         deadline=None,
         print_blob=True,

@@ -43,7 +43,7 @@ def _exact_float32() -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_attention(dtype: str, shard: int) -> None:
     @seed(shard)
-    @lane(_share(1))
+    @lane(_share(1), shrink=False)
     @given(call=calls(dtypes=(dtype,), widest=WIDEST[dtype], **LARGE))
     def any_call(call: AnyCall) -> None:
         check(call, "triton", DEVICE)
@@ -56,7 +56,7 @@ def test_attention(dtype: str, shard: int) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_packed(dtype: str, shard: int) -> None:
     @seed(shard)
-    @lane(_share(3))
+    @lane(_share(3), shrink=False)
     @given(call=packed_calls(dtypes=(dtype,), longest=600, sequences=6, widest=WIDEST[dtype]))
     def any_call(call: AnyPacked) -> None:
         any_packed.check(call, "triton", DEVICE)
@@ -68,7 +68,7 @@ def test_packed(dtype: str, shard: int) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_decode(dtype: str, shard: int) -> None:
     @seed(shard)
-    @lane(_share(3))
+    @lane(_share(3), shrink=False)
     @given(case=decode_calls(dtypes=(dtype,), widest=WIDEST[dtype], longest=3000))
     def any_call(case: Case) -> None:
         any_decode.check(case, "triton", DEVICE)
