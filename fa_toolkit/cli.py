@@ -155,6 +155,10 @@ def _parser() -> argparse.ArgumentParser:
         help=say(_OPTIONS["quiz_chapter"]),
     )  # fmt: skip
     quiz.add_argument("--bank", type=Path, metavar="PATH", help=say(_OPTIONS["bank"]))
+    quiz.add_argument("--judge", metavar="URL", help=say(_OPTIONS["judge"]))
+    quiz.add_argument(
+        "--judge-model", default="", metavar="NAME", help=say(_OPTIONS["judge_model"])
+    )
 
     review = add("review", _review)
     review.add_argument("--limit", type=int, default=20, help=say(_OPTIONS["limit"]))
@@ -232,6 +236,7 @@ def _quiz(options: argparse.Namespace) -> int:
         return command.run(options.chapter, options.bank)
     from .terminal import quiz
 
+    command.choose_judge(options.judge, options.judge_model)
     return quiz(command.chapter_to_ask(options.chapter, options.bank), bank=options.bank)
 
 

@@ -58,6 +58,16 @@ OPTIONS = {
     "reset": Text("forget every answer; asks first", "删除全部作答，会先询问"),
     "yes": Text("with --reset: do not ask", "与 --reset 同用：不再询问"),
     "bank": Text("another question bank: a YAML file or a folder", "另一个题库：YAML 文件或文件夹"),
+    "judge": Text(
+        "also ask a language model about written answers: the address of your own "
+        "OpenAI-compatible endpoint, such as http://localhost:11434/v1 (off)",
+        "简答题再请一个语言模型看一遍：你自己的 OpenAI 兼容接口地址，如 "
+        "http://localhost:11434/v1（默认不用）",
+    ),
+    "judge_model": Text(
+        "the model to ask; the first that the endpoint serves",
+        "用哪个模型；默认取接口列出的第一个",
+    ),
     "exercise": Text("id such as 03.merge; without it a list", "编号，如 03.merge；不写则列出全部"),
     "file": Text(
         "your solution: solution.py, or solution.py:function",

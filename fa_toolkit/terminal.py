@@ -87,8 +87,9 @@ def ask_all(session: Any, ask: Ask) -> None:
             verdict = _until_judged(session, ask, out)
             if verdict is not None:
                 out.print()
-                show(verdict_text(verdict), out)
-                if session.note:
+                shown = verdict_text(verdict)
+                show(shown, out)
+                if session.note and session.note not in shown:
                     out.print(session.note, style="yellow")
     except (Leave, EOFError):
         out.print()

@@ -231,16 +231,17 @@ function spoken({ verdict, labels, saidIt }) {
   const t = verdict.text;
   const part = (title, rows) => (rows.length ? h("section", { class: "fq-part" }, h("h4", {}, title), h("ul", { class: "fq-rows" }, rows)) : null);
   const sections = (entry) => (entry.sections.length ? h("span", { class: "fq-tag" }, entry.sections.join("; ")) : null);
+  const found = (entry) => (entry.by ? h("span", { class: "fq-tag" }, entry.by) : null);
   const claim = (entry) => (entry.noted ? h("span", { class: "fq-tag" }, labels.noted)
     : h("button", { type: "button", class: "fq-link fq-said-it", onclick: () => saidIt(entry.id) }, labels.said_it));
   return [
     h("details", { class: "fq-more" }, h("summary", {}, labels.yours), h("p", { class: "fq-own", html: verdict.said })),
     t.filling ? h("p", { class: "fq-why" }, t.filling) : null,
-    part(labels.detected, t.said.map((entry) => h("li", {}, mark("ok"), h("div", { html: "" }, h("span", { html: entry.html }), quote(entry.quote, true))))),
+    part(labels.detected, t.said.map((entry) => h("li", {}, mark("ok"), h("div", { html: "" }, h("span", { html: entry.html }), found(entry), quote(entry.quote, true))))),
     part(labels.lacking, t.lacking.map((entry) => h("li", {}, mark("no", labels.not_detected),
       h("div", {}, h("span", { html: entry.html }), sections(entry), why(entry.why), claim(entry))))),
     part(labels.wrong_ideas, [...t.otherwise, ...t.wrong].map((entry) => h("li", {}, mark("x"),
-      h("div", {}, h("span", { html: entry.html }), sections(entry), quote(entry.quote, false), why(entry.why))))),
+      h("div", {}, h("span", { html: entry.html }), found(entry), sections(entry), quote(entry.quote, false), why(entry.why))))),
     part(labels.ask_back, t.asked.map((entry) => h("li", {}, mark("no"), h("div", {}, h("span", { html: entry.html }), quote(entry.quote, false))))),
     t.fatal ? h("p", { class: "fq-note" }, t.fatal) : null,
     h("section", { class: "fq-part" }, h("h4", {}, labels.model), h("p", { class: "fq-model", html: t.model })),
@@ -280,7 +281,7 @@ function render({ model, el }) {
     focus = after;
     const question = model.get("view").question.id;
     clearTimeout(timer);
-    timer = setTimeout(() => { pending = false; offline = true; draw(); }, 15000);
+    timer = setTimeout(() => { pending = false; offline = true; draw(); }, 15000 + 1000 * (model.get("view").patience || 0));
     try { model.send({ ...message, question, serial: ++serial }); } catch { pending = false; offline = true; draw(); }
   };
   const save = () => { clearTimeout(saveTimer); model.set("drafts", { ...drafts }); model.save_changes(); };

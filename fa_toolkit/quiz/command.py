@@ -44,6 +44,22 @@ def run(act: str, bank: Path | None) -> int:
     return 1 if found else 0
 
 
+def choose_judge(url: str | None, model: str) -> None:
+    """The endpoint of `--judge`, else that of the environment, before the first question.
+
+    Raises:
+        ArgumentError: if it cannot be used.
+    """
+    from . import second_tier
+
+    if url is not None:
+        second_tier.use(url, model=model)
+        return
+    named = second_tier.from_environment()
+    if named is not None and model:
+        second_tier.use(named.url, model=model)
+
+
 def chapter_to_ask(chapter: int | None, bank: Path | None) -> int | None:
     """The chapter that is meant: the only one, where a bank of one's own has no more."""
     if chapter is not None or bank is None:

@@ -132,6 +132,8 @@ def _written_text(verdict: Verdict) -> str:
                 lines += ["", say(label[heading])]
             for item in items:
                 lines.append(f"{mark} {to_plain(item.text)}")
+                if item.id in details.get("raised", ()):
+                    lines.append(f"  {say(w.FOUND_BY, model=details['model_named'])}")
                 if mark != "○" and quotes.get(item.id):
                     lines.append(f"  “{quotes[item.id]}”")
                 if mark != "✓":

@@ -13,8 +13,8 @@ from .. import __version__
 from ..errors import FaError
 from ..language import Language, Text, check, current, say, using
 from .bank import Bank, Chapter, load_bank
-from .grading import grade
 from .models import Question
+from .second_tier import grade
 from .verdict import Verdict
 
 
@@ -124,9 +124,9 @@ class Session:
         open_ones = [at for at, q in enumerate(self.questions) if q.id not in self.verdicts]
         self.position = open_ones[0] if open_ones else 0
 
-    def _graded(self, question: Question, answer: Any) -> Verdict:
+    def _graded(self, question: Question, answer: Any, ask: bool = False) -> Verdict:
         try:
-            return grade(question.id, answer, self.lang, bank=self.bank)
+            return grade(question.id, answer, self.lang, bank=self.bank, ask=ask)
         except FaError as error:  # a key that cannot be computed here, never the answer's fault
             with using(self.lang):
                 note = say(_NOT_GRADED, reason=str(error))
@@ -150,7 +150,7 @@ class Session:
     def answer(self, answer: Any) -> Verdict:
         """Grade an answer to the question in front; keep and record it if it could be judged."""
         question = self.question
-        verdict = self._graded(question, answer)
+        verdict = self._graded(question, answer, ask=True)
         self.note = verdict.note
         if not verdict.judged:
             return verdict

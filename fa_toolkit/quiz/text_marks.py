@@ -29,8 +29,17 @@ def text(question: TextQuestion, answer: Any, lang: Language) -> Verdict:
         raise empty(_WRITE)
     if not isinstance(answer, str) or not _WORDS.search(answer[:MAX_CHARS]):
         raise unreadable(_NO_WORDS)
+    return verdict(question, answer, lang, heard(question, answer))
+
+
+def heard(question: TextQuestion, answer: str) -> Judgement:
+    """What an answer says."""
     prompts = (question.prompt.en, question.prompt.zh)
-    found = judge(answer, rules(question), prompts, question.weights)
+    return judge(answer, rules(question), prompts, question.weights)
+
+
+def verdict(question: TextQuestion, answer: str, lang: Language, found: Judgement) -> Verdict:
+    """The verdict on what was found in an answer; here alone a score is computed."""
     credited = [p for p in question.key_points if p.id in found.said]
     against = [p for p in question.key_points if p.id in found.against]
     missing = [p for p in question.key_points if p not in credited and p not in against]

@@ -24,6 +24,7 @@ from .models import (
 from .number_marks import row_name
 from .numbers import show
 from .options import Option, lefts, options, rights, shuffled
+from .second_tier import patience
 from .session import Session
 from .verdict import Item, Verdict
 
@@ -45,7 +46,8 @@ def view(session: Session) -> JSON:
             "question": question_view(session.question, session.lang, session),
             "answer": session.answers.get(session.question.id),
             "verdict": None if session.verdict is None else verdict_view(session, session.verdict),
-            "note": session.note,
+            "note": session.note or (session.verdict.note if session.verdict else ""),
+            "patience": patience(),
             "labels": {name: say(text) for name, text in w.LABELS.items()},
         }
 
@@ -141,6 +143,7 @@ def verdict_view(session: Session, verdict: Verdict) -> JSON:
 def text_view(session: Session, verdict: Verdict) -> JSON:
     """A verdict on a written answer: what was said, lacks, is wrong, and how it could be said."""
     quotes, noted = verdict.details["quotes"], session.said_it.get(verdict.question_id, set())
+    by = say(w.FOUND_BY, model=verdict.details.get("model_named", ""))
 
     def entry(item: Item) -> JSON:
         sections = dict.fromkeys(
@@ -153,6 +156,7 @@ def text_view(session: Session, verdict: Verdict) -> JSON:
             "why": to_html(item.why),
             "sections": list(sections),
             "noted": item.id in noted,
+            "by": by if item.id in verdict.details.get("raised", ()) else "",
         }
 
     asked = [

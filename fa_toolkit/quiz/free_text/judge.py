@@ -37,10 +37,7 @@ def judge(
 ) -> Judgement:
     """The judgement of an answer; only its first MAX_CHARS characters are read."""
     truncated = len(answer) > MAX_CHARS
-    folded = fold(answer[:MAX_CHARS])
-    parts = clauses(folded.text)
-    frame(parts, rules.other)
-    guarded = guard(parts, _sentences(parts), [frozenset(grams(p.lower())) for p in prompts])
+    folded, parts, guarded = _heard(answer, rules, prompts)
     reading = Reading(parts, rules.lexicon, set(rules.names), folded.text)
     said = _spans(rules.points, reading, folded, "patterns")
     against = _spans(rules.points, reading, folded, "against")
@@ -57,6 +54,23 @@ def judge(
     score = sum(weights.get(name, 0) for name in said) - 15 * len(wrong)
     unsure = not guarded and not wrong and (bool(asked) or _unsure(reading, said, score))
     return Judgement(said, against, wrong, asked, unsure, guarded, truncated)
+
+
+def listened(answer: str, rules: Patterns, prompts: Sequence[str]) -> tuple[Reading, Folded]:
+    """What every clause of an answer says and how it is meant, before any point is looked for."""
+    folded, parts, _ = _heard(answer, rules, prompts)
+    return Reading(parts, rules.lexicon, set(rules.names), folded.text), folded
+
+
+def _heard(
+    answer: str, rules: Patterns, prompts: Sequence[str]
+) -> tuple[Folded, list[Clause], bool]:
+    """Folded text, its framed clauses, and whether most of it earns nothing."""
+    folded = fold(answer[:MAX_CHARS])
+    parts = clauses(folded.text)
+    frame(parts, rules.other)
+    asked = [frozenset(grams(prompt.lower())) for prompt in prompts]
+    return folded, parts, guard(parts, _sentences(parts), asked)
 
 
 def _sentences(parts: list[Clause]) -> dict[int, str]:
