@@ -1,0 +1,180 @@
+"""The causal forward pass in tiles with one planted bug, in float64. No exercise by itself."""
+
+# ruff: noqa: E741  (l is the denominator's name on every floor)
+from __future__ import annotations
+
+import math
+
+import torch
+
+from ...language import Text
+from ..spec import Variant
+
+_INF = math.inf
+Triple = tuple[torch.Tensor, torch.Tensor, int]
+
+#: Bugs of the mask: which keys (cols) a row may not see, from rows, cols, diagonal and the tile.
+_HIDDEN = {
+    "own-key-hidden": lambda r, c, d: c >= r + d,
+    "future-seen": lambda r, c, d: c > r + d + 1,
+    "past-hidden": lambda r, c, d: c < r + d,
+    "top-left": lambda r, c, d: c > r,
+    "diagonal-reversed": lambda r, c, d: c > r - d,
+    "no-mask": lambda r, c, d: c < 0 * r,
+}
+
+
+def _stop(start: int, rows: int, block: int, len_k: int, diagonal: int, bug: str) -> int:
+    stop = start + rows + diagonal
+    if bug == "every-tile" or bug in _HIDDEN:  # the mask decides, not the bound
+        stop = len_k
+    if bug == "diagonal-tile-skipped":
+        stop = (stop - 1) // block * block
+    if bug == "stop-of-first-row":
+        stop = start + 1 + diagonal
+    if bug == "stop-top-left":
+        stop = start + rows
+    return max(0, min(len_k, stop))
+
+
+def causal_tiles(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, block_m: int, block_n: int, bug: str = ""
+) -> Triple:
+    """(o, lse, number of tiles) with one planted bug."""
+    q, k, v = q.double(), k.double(), v.double()
+    diagonal, scale = len(k) - len(q), q.shape[1] ** -0.5
+    o, lse, tiles = q.new_zeros(len(q), v.shape[1]), q.new_full([len(q)], -_INF), 0
+    for i in range(0, len(q), block_m):
+        rows = torch.arange(i, min(i + block_m, len(q)))[:, None]
+        x = q[i : i + block_m] * (1.0 if bug == "no-scale" else scale)
+        m = x.new_full([len(x)], -_INF)
+        l, acc = x.new_zeros(len(x)), x.new_zeros(len(x), v.shape[1])
+        stop = _stop(i, len(x), block_n, len(k), diagonal, bug)
+        for j in range(0, stop, block_n):
+            s = x @ k[j : j + block_n].T
+            s = _masked(s, rows, j, stop, diagonal, bug)
+            m, l, acc = _step(m, l, acc, s, v[j : j + block_n], bug)
+            tiles += 1
+        o[i : i + block_m] = acc if bug == "not-normalised" else _divided(acc, l, bug)
+        lse[i : i + block_m] = _lse(m, l, bug)
+    return o, lse, tiles
+
+
+def _masked(
+    s: torch.Tensor, rows: torch.Tensor, start: int, stop: int, diagonal: int, bug: str
+) -> torch.Tensor:
+    cols = torch.arange(start, start + s.shape[1])
+    hidden = _HIDDEN.get(bug, lambda r, c, d: c > r + d)(rows, cols, diagonal)
+    if bug == "mask-within-tile":
+        hidden = torch.arange(s.shape[1]) > torch.arange(len(s))[:, None] + diagonal
+    if bug == "last-tile-only" and start + s.shape[1] < stop:
+        hidden = torch.zeros_like(hidden)
+    value = {"masked-to-zero": 0.0, "finite-mask": -1e9}.get(bug, -_INF)
+    return s.masked_fill(hidden, value)
+
+
+def _step(
+    m: torch.Tensor, l: torch.Tensor, acc: torch.Tensor, s: torch.Tensor, v: torch.Tensor, bug: str
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    new = torch.maximum(m, s.amax(1))
+    if bug == "block-maximum":
+        new = s.amax(1)
+    pivot = new if bug == "inf-minus-inf" else torch.where(new == -_INF, 0.0, new)
+    alpha, p = (m - pivot).exp(), (s - pivot[:, None]).exp()
+    one = torch.ones_like(alpha)
+    old_l = one if bug == "l-not-rescaled" else alpha
+    old_acc = one if bug == "acc-not-rescaled" else alpha
+    weights = p / p.sum(1, keepdim=True) if bug == "tile-normalised" else p
+    return new, l * old_l + p.sum(1), acc * old_acc[:, None] + weights @ v
+
+
+def _divided(acc: torch.Tensor, l: torch.Tensor, bug: str) -> torch.Tensor:
+    if bug in ("zero-over-zero", "inf-minus-inf"):
+        return acc / l[:, None]
+    return acc / torch.where(l == 0, 1.0, l)[:, None]
+
+
+def _lse(m: torch.Tensor, l: torch.Tensor, bug: str) -> torch.Tensor:
+    right = m + l.log()
+    if bug == "dead-lse-zero":
+        return torch.where(l == 0, 0.0, right)
+    if bug == "lse-no-max":
+        return l.log()
+    if bug == "lse-base-2":
+        return right / math.log(2)
+    return right
+
+
+#: (bug, English, Chinese) of the mask and the bound of the loop.
+MASKS = (
+    (
+        "no-mask",
+        "Your result equals the one without a mask.",
+        "你的结果等于没有加掩码的结果。",
+    ),
+    (
+        "own-key-hidden",
+        "A query's own position is hidden too: a row sees keys up to and including it.",
+        "query 自己的位置也被遮住了：应看到自己为止，含自己。",
+    ),
+    (
+        "future-seen",
+        "Every row sees one key too many, the one after its own.",
+        "每一行多看了一个 key，就是自己后面那个。",
+    ),
+    (
+        "past-hidden",
+        "The comparison is turned round: rows see the future and not the past.",
+        "比较的方向反了：看到的是后面，看不到前面。",
+    ),
+    (
+        "mask-within-tile",
+        "Rows and columns are counted within the tile. The mask needs their numbers in the whole "
+        "matrix: add where the tile begins.",
+        "行号和列号是在块内数的。掩码要用整个矩阵里的编号：加上块的起点。",
+    ),
+    (
+        "masked-to-zero",
+        "Hidden scores are 0, and e^0 counts. They must be −inf.",
+        "被遮住的分数是 0，而 e^0 会计入。应为 −inf。",
+    ),
+)
+#: The same, of the running state.
+STEPS = (
+    (
+        "acc-not-rescaled",
+        "Your result equals the one without rescaling acc.",
+        "你的结果等于没有修正 acc 的结果。",
+    ),
+    (
+        "l-not-rescaled",
+        "Your result equals the one without rescaling l.",
+        "你的结果等于没有修正 l 的结果。",
+    ),
+    (
+        "tile-normalised",
+        "Each tile's weights are divided by that tile's sum before they meet V. Only l, at the "
+        "end, divides.",
+        "每一块的权重先除以本块之和再乘 V 了。应到最后才除以 l。",
+    ),
+    (
+        "no-scale",
+        "Your result equals the one without the scale 1/√D.",
+        "你的结果等于漏掉缩放 1/√D 的结果。",
+    ),
+    ("not-normalised", "acc is not divided by l at the end.", "最后没有把 acc 除以 l。"),
+)
+
+
+def square_variant(bug: str, en: str, zh: str) -> Variant:
+    """The bug in 04.square, whose outputs are o and the number of tiles."""
+    return Variant(
+        bug, Text(en, zh), lambda q, k, v, block: causal_tiles(q, k, v, block, block, bug)[::2]
+    )
+
+
+def causal_variant(bug: str, en: str, zh: str) -> Variant:
+    """The bug in 04.causal, whose outputs are o and lse."""
+    return Variant(
+        bug, Text(en, zh), lambda q, k, v, bm, bn: causal_tiles(q, k, v, bm, bn, bug)[:2]
+    )
