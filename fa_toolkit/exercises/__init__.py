@@ -13,7 +13,7 @@ from ..errors import ArgumentError, UnknownNameError
 from ..language import Text, say
 from . import cells
 from .catalog import EXERCISES
-from .checker import check as _check
+from .client import check as _check
 from .report import Diagnosis, Finding, Report
 from .spec import Exercise
 

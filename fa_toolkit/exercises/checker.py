@@ -1,73 +1,81 @@
-"""Check one learner function against one exercise. Shows nothing; returns a `Report`."""
+"""Judge one learner function against one exercise. Shows nothing; returns a `Report`.
+
+The function is called by a `Runner`, which may live in another process; what comes back is data.
+"""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from ..language import Text
+from .calling import Outcome, Runner, on_cpu
 from .compare import budgets, mismatch, parts, truth_of
+from .departure import find_departure
 from .diagnose import Attempt, diagnose
-from .guard import Call, call
-from .report import Diagnosis, Finding, Outcome, Report
+from .report import Diagnosis, Finding, Report
+from .report import Outcome as Verdict
+from .rules import broken
 from .spec import Case, Exercise, Rule, leaves
-from .watch import PoisonedEmpty, watching
 
-#: Seconds for one call, and for a whole check. The interpreter needs longer.
-CALL_SECONDS, CHECK_SECONDS = 5.0, 20.0
-TRITON_SECONDS, TRITON_CHECK_SECONDS = 20.0, 90.0
+
+@dataclass(frozen=True)
+class Seconds:
+    """How long one call may take, and all calls of a check together."""
+
+    call: float
+    check: float
+
+
+#: The interpreter needs longer than torch.
+TORCH_SECONDS, TRITON_SECONDS = Seconds(5.0, 20.0), Seconds(20.0, 90.0)
 
 
 class _Check:
     """One run over all cases and rules; collects what each property showed."""
 
-    def __init__(self, exercise: Exercise, fn: Callable[..., Any]) -> None:
-        self.exercise, self.fn = exercise, exercise.adapt(fn)
+    def __init__(self, exercise: Exercise, runner: Runner, seconds: Seconds) -> None:
+        self.exercise, self.runner, self.seconds = exercise, runner, seconds
         self.notes: dict[str, Text | str] = {}  # property: what failed first
         self.scores: dict[str, Text] = {}  # property that held: its figure and its target
+        self.errors_of: dict[str, tuple[float, float]] = {}  # largest error, and the baseline's
         self.run: set[str] = set()
         self.errors: list[Text | str] = []
         self.attempts: list[Attempt] = []
-        slow = exercise.needs_triton
-        self.seconds = TRITON_SECONDS if slow else CALL_SECONDS
-        self.deadline = time.monotonic() + (TRITON_CHECK_SECONDS if slow else CHECK_SECONDS)
+        self.deadline = time.monotonic() + seconds.check
         self.stopped = self.untouched = False
 
-    def call(self, args: tuple[Any, ...]) -> Call:
+    def call(self, what: Any, index: int, keys: int | None = None) -> Outcome:
         left = self.deadline - time.monotonic()
-        guard: AbstractContextManager[Any] = nullcontext()
-        if self.exercise.needs_triton:
-            guard = PoisonedEmpty()  # type: ignore[no-untyped-call]
-        with guard:
-            result = call(self.fn, args, seconds=max(0.1, min(self.seconds, left)))
-        if result.kind == "stopped":
+        found = self.runner.call(what, index, max(0.1, min(self.seconds.call, left)), keys)
+        if found.kind == "stopped":
             self.stopped = True
-        return result
+        return found
 
     def fail(self, name: str, note: Text | str) -> None:
         self.run.add(name)
         self.notes.setdefault(name, note)
 
-    def case(self, case: Case) -> None:
+    def case(self, index: int) -> None:
+        case = self.exercise.cases[index]
         args = case.make()
-        kept = [x.clone() if isinstance(x, torch.Tensor) else x for x in leaves(args)]
-        result = self.call(args)
+        found = self.call("case", index)
         names = self.names(case)
         self.run |= set(names)
-        if result.kind != "ok":
-            self.untouched = result.kind == "stub" and not self.attempts and not self.errors
-            note = result.sentence or _LEFT_OUT
+        if found.kind != "ok":
+            self.untouched = found.kind == "stub" and not self.attempts and not self.errors
+            note = found.sentence or _LEFT_OUT
             self.errors.append(note)
             for name in names:
                 self.fail(name, note)
             return
-        self.unchanged(args, kept)
-        self.attempts.append(Attempt(case.property, case.make, result.value))
-        self.judge(case, args, result.value)
+        self.unchanged(args, found.after)
+        self.attempts.append(Attempt(index, case.property, case.make, found.value))
+        self.judge(case, args, found.value)
 
     def names(self, case: Case) -> list[str]:
         if case.property == "value":
@@ -82,7 +90,9 @@ class _Check:
             return
         truth = truth_of(self.exercise, args)
         allowed = budgets(self.exercise, args, truth)
-        for output, g, t, a in zip(self.exercise.outputs, got, truth, allowed, strict=True):
+        base = _baseline(self.exercise, args)
+        outputs = zip(self.exercise.outputs, got, truth, allowed, base, strict=True)
+        for output, g, t, a, b in outputs:
             name = output.property if case.property == "value" else case.property
             found = None
             if case.property == "dtype":  # first: a coarser type shows in the values too
@@ -90,9 +100,17 @@ class _Check:
             if output.at_most and found is None:
                 found = self.at_most(name, g, t)
             else:
-                found = found or mismatch(output.name, g, t, a)
+                found = found or mismatch(output.name, g, t, a, b)
             if found is not None:
                 self.fail(name, _at(case.label, found))
+            self.error(name, g, t, b)
+
+    def error(self, name: str, got: Any, truth: Any, base: Any) -> None:
+        """The largest error of a property so far, with that of plain torch in the same place."""
+        pair = _worst_error(got, truth), _worst_error(base, truth)
+        if None not in pair:
+            before = self.errors_of.get(name, (0.0, 0.0))
+            self.errors_of[name] = (max(before[0], pair[0]), max(before[1], pair[1]))
 
     def at_most(self, name: str, got: float, target: float) -> Text | None:
         sentence = Text(
@@ -102,15 +120,13 @@ class _Check:
         self.scores[name] = sentence
         return sentence if got > target else None
 
-    def unchanged(self, args: tuple[Any, ...], kept: list[Any]) -> None:
+    def unchanged(self, args: tuple[Any, ...], after: list[Any]) -> None:
         self.run.add("inputs-unchanged")
-        for index, (now, before) in enumerate(zip(leaves(args), kept, strict=True)):
-            if not isinstance(now, torch.Tensor):
+        for index, (before, now) in enumerate(zip(on_cpu(leaves(args)), after, strict=False)):
+            if not isinstance(before, torch.Tensor):
                 continue
-            same = now.shape == before.shape and bool(
-                ((now == before) | (now.isnan() & before.isnan())).all()
-            )
-            if not same:
+            same = isinstance(now, torch.Tensor) and now.shape == before.shape
+            if not (same and bool(((now == before) | (now.isnan() & before.isnan())).all())):
                 self.fail(
                     "inputs-unchanged",
                     Text(
@@ -121,51 +137,29 @@ class _Check:
                     ),
                 )
 
-    def rule(self, rule: Rule) -> None:
-        args = rule.make()
-        with watching() as seen:
-            result = self.call(args)
-        if result.kind != "ok":  # it cannot be seen how a result was made that was not made
-            self.errors.append(result.sentence or _LEFT_OUT)
+    def rule(self, index: int) -> None:
+        rule: Rule = self.exercise.rules[index]
+        found = self.call("rule", index)
+        if found.kind != "ok":  # it cannot be seen how a result was made that was not made
+            self.errors.append(found.sentence or _LEFT_OUT)
             return
         self.run.add(rule.property)
-        if rule.property == "no-n-by-n" and seen.largest >= rule.limit:
-            shape = list(seen.largest_shape)
-            self.fail(
-                rule.property,
-                Text(
-                    f"A tensor of shape {shape} came into being: {seen.largest} elements, "
-                    f"and N × N has {rule.limit}.",
-                    f"生成了形状为 {shape} 的张量，共 {seen.largest} 个元素；"
-                    f"N × N 是 {rule.limit} 个。",
-                ),
-            )
-        elif rule.property == "one-block" and seen.read > rule.limit:
-            self.fail(
-                rule.property,
-                Text(
-                    f"One operation read {seen.read} numbers at once, a block holds {rule.limit}.",
-                    f"有一步操作一次读了 {seen.read} 个数，一个块只有 {rule.limit} 个。",
-                ),
-            )
-        elif rule.property == "own-work":
-            used = {n for n in seen.called if n in rule.forbidden or n.startswith("fa_toolkit: ")}
-            if used:
-                names = ", ".join(sorted(used))
-                self.fail(
-                    rule.property,
-                    Text(f"This does the work for you: {names}.", f"这些函数替你做了题：{names}。"),
-                )
+        note, score = broken(rule, found.seen)
+        if score is not None:
+            self.scores[rule.property] = score
+        if note is not None:
+            self.fail(rule.property, note)
 
     def findings(self) -> tuple[Finding, ...]:
         rows: list[Finding] = []
         for name in self.exercise.properties:
+            errors = self.errors_of.get(name)
             if name in self.notes:
-                rows.append(Finding(name, "failed", self.notes[name]))
+                rows.append(Finding(name, "failed", self.notes[name], errors))
             else:
                 held = name in self.run
                 score = self.scores.get(name, "")
-                rows.append(Finding(name, "held" if held else "not run", score))
+                rows.append(Finding(name, "held" if held else "not run", score, errors))
         return tuple(rows)
 
 
@@ -174,59 +168,75 @@ _LEFT_OUT = Text(
 )
 
 
-def check(exercise: Exercise, fn: Callable[..., Any]) -> Report:
-    """Run every case and rule of `exercise` on `fn`."""
-    blocked = _cannot_start(exercise, fn)
-    if blocked is not None:
-        return Report(exercise.id, exercise.title, "not attempted", note=blocked)
-    state = _Check(exercise, fn)
-    for case in exercise.cases:
-        if not (state.stopped or state.untouched):
-            state.case(case)
-    if state.untouched:
-        note = Text(
-            f"{exercise.entry} still raises NotImplementedError. Replace that line with your code.",
-            f"{exercise.entry} 还在抛出 NotImplementedError，把那一行换成你的代码。",
-        )
-        return Report(exercise.id, exercise.title, "not attempted", note=note)
-    for rule in exercise.rules:
+def judge(exercise: Exercise, runner: Runner, seconds: Seconds | None = None) -> Report:
+    """Run every case and rule of `exercise` through `runner`."""
+    slow = exercise.needs_triton
+    state = _Check(exercise, runner, seconds or (TRITON_SECONDS if slow else TORCH_SECONDS))
+    for index in range(len(exercise.cases)):
         if not state.stopped:
-            state.rule(rule)
+            state.case(index)
+        if state.untouched:
+            return not_attempted(exercise, _stub_note(exercise))
+    for index in range(len(exercise.rules)):
+        if not state.stopped:
+            state.rule(index)
     return _report(exercise, state)
+
+
+def not_attempted(exercise: Exercise, note: Text | str) -> Report:
+    """A report that nothing was checked, and why."""
+    return Report(exercise.id, exercise.title, "not attempted", note=note)
+
+
+def not_made(exercise: Exercise, note: Text | str) -> Report:
+    """A report on a function whose definition alone failed: nothing could be run."""
+    findings = tuple(Finding(name, "not run") for name in exercise.properties)
+    return Report(exercise.id, exercise.title, "not yet", findings, note=note)
+
+
+def _stub_note(exercise: Exercise) -> Text:
+    return Text(
+        f"{exercise.entry} still raises NotImplementedError. Replace that line with your code.",
+        f"{exercise.entry} 还在抛出 NotImplementedError，把那一行换成你的代码。",
+    )
 
 
 def _report(exercise: Exercise, state: _Check) -> Report:
     findings = state.findings()
     passed = all(item.status == "held" for item in findings)
-    outcome: Outcome = "passed" if passed else "not yet"
+    outcome: Verdict = "passed" if passed else "not yet"
     named: tuple[Diagnosis, ...] = ()
+    departure = None
     if not passed and not state.stopped:
         named = diagnose(exercise, state.attempts)
+        departure = find_departure(exercise, state.attempts, state.call)
     note: Text | str = state.errors[-1 if state.stopped else 0] if state.errors else ""
     # a sentence that heads the report is not repeated under each property
-    findings = tuple(Finding(f.id, f.status, "" if f.note == note else f.note) for f in findings)
-    return Report(exercise.id, exercise.title, outcome, findings, named, note)
+    findings = tuple(
+        Finding(f.id, f.status, "" if f.note == note else f.note, f.errors) for f in findings
+    )
+    return Report(exercise.id, exercise.title, outcome, findings, named, note, departure)
 
 
-def _cannot_start(exercise: Exercise, fn: Any) -> Text | str | None:
-    if not callable(fn):
-        return Text(
-            f"Pass the function itself, without brackets: "
-            f"check({exercise.id!r}, {exercise.entry}). "
-            f"It received {type(fn).__name__}.",
-            f"请传函数本身，不带括号：check({exercise.id!r}, {exercise.entry})。"
-            f"现在收到的是 {type(fn).__name__}。",
-        )
-    if exercise.needs_triton:
-        from .. import kernels
+def _baseline(exercise: Exercise, args: tuple[Any, ...]) -> list[Any]:
+    """Plain torch in the precision of the arguments; None where it has no answer."""
+    fn = exercise.baseline or exercise.reference
+    try:
+        found = fn(*args)
+    except (RuntimeError, TypeError, ValueError):  # an operator that a half type lacks
+        return [None] * len(exercise.outputs)
+    return list(found) if len(exercise.outputs) > 1 else [found]
 
-        mode = kernels.mode()
-        if mode.name == "none":
-            return Text(
-                f"This exercise runs a Triton kernel, and Triton cannot run here. {mode.reason}",
-                f"这道题要运行 Triton kernel，而这里无法运行 Triton。{mode.reason}",
-            )
-    return None
+
+def _worst_error(got: Any, truth: Any) -> Any:
+    """The largest difference, infinite where a number should be finite and is not; or None."""
+    if not (isinstance(got, torch.Tensor) and isinstance(truth, torch.Tensor)):
+        return None
+    got, truth = got.detach().double().cpu(), truth.double().cpu()
+    if got.shape != truth.shape or not bool(truth.isfinite().any()):
+        return None
+    difference = (got - truth)[truth.isfinite()].abs()
+    return float(difference.nan_to_num(math.inf, math.inf).max())
 
 
 def _wrong_dtype(name: str, rule: str | None, got: Any, args: tuple[Any, ...]) -> Text | None:

@@ -13,6 +13,7 @@ import torch
 
 from ..language import Text
 from .spec import Exercise, as_float64, leaves
+from .values import OddTensor, odd_kind
 
 #: Rounding of an exercise that states no budget of its own, in units of eps times magnitude.
 _EPS_UNITS = 16
@@ -64,11 +65,9 @@ def parts(exercise: Exercise, value: Any) -> list[Any] | Text:
 def _odd_tensor(exercise: Exercise, values: Sequence[Any]) -> Text | None:
     """A sentence if a tensor holds no real numbers that could be compared."""
     for output, value in zip(exercise.outputs, values, strict=True):
-        if not isinstance(value, torch.Tensor):
-            continue
-        kind = "complex" if value.is_complex() else "meta" if value.is_meta else ""
-        if value.layout is not torch.strided or value.is_nested or value.is_quantized:
-            kind = "nested" if value.is_nested else str(value.layout).removeprefix("torch.")
+        kind = value.kind if isinstance(value, OddTensor) else ""
+        if isinstance(value, torch.Tensor):
+            kind = odd_kind(value)
         if kind:
             return Text(
                 f"{output.name} should be an ordinary tensor of real numbers, it is {kind}.",
@@ -90,10 +89,15 @@ def plain(value: Any) -> tuple[Any, float]:
     return value, 0.0
 
 
-def mismatch(name: str, got: Any, want: Any, allowed: Any) -> Text | None:
-    """One sentence that says how `got` differs from `want`, or None if it does not."""
+def mismatch(name: str, got: Any, want: Any, allowed: Any, base: Any = None) -> Text | None:
+    """One sentence that says how `got` differs from `want`, or None if it does not.
+
+    Args:
+        base: what plain torch gives in the same precision; its error is named beside.
+    """
     if isinstance(want, torch.Tensor):
-        return _tensor_mismatch(name, got, want, torch.as_tensor(allowed, dtype=torch.float64))
+        budget = torch.as_tensor(allowed, dtype=torch.float64).cpu()
+        return _tensor_mismatch(name, got, want.cpu(), budget, base)
     got, eps = plain(got)
     if isinstance(want, (int, float)) and isinstance(got, (int, float)):
         tolerance = max(1e-9, _EPS_UNITS * eps)
@@ -106,7 +110,9 @@ def mismatch(name: str, got: Any, want: Any, allowed: Any) -> Text | None:
     return Text(f"{name} is {shown}, expected {right}.", f"{name} 是 {shown}，应为 {right}。")
 
 
-def _tensor_mismatch(name: str, got: Any, want: torch.Tensor, allowed: torch.Tensor) -> Text | None:
+def _tensor_mismatch(
+    name: str, got: Any, want: torch.Tensor, allowed: torch.Tensor, base: Any
+) -> Text | None:
     if not isinstance(got, torch.Tensor):
         number, _ = plain(got)
         if want.numel() == 1 and isinstance(number, (int, float)):
@@ -126,7 +132,9 @@ def _tensor_mismatch(name: str, got: Any, want: torch.Tensor, allowed: torch.Ten
     wrong = ~close(got, want, allowed)
     if not bool(wrong.any()):
         return None
-    return _worst(name, got, want, wrong, allowed.expand_as(want))
+    fits = isinstance(base, torch.Tensor) and base.shape == want.shape
+    plain_torch = base.detach().double().cpu() if fits else None
+    return _worst(name, got, want, wrong, allowed.expand_as(want), plain_torch)
 
 
 def close(got: torch.Tensor, want: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
@@ -137,7 +145,12 @@ def close(got: torch.Tensor, want: torch.Tensor, allowed: torch.Tensor) -> torch
 
 
 def _worst(
-    name: str, got: torch.Tensor, want: torch.Tensor, wrong: torch.Tensor, allowed: torch.Tensor
+    name: str,
+    got: torch.Tensor,
+    want: torch.Tensor,
+    wrong: torch.Tensor,
+    allowed: torch.Tensor,
+    base: torch.Tensor | None,
 ) -> Text:
     """The first non-finite surprise, else the element furthest outside its budget."""
     broken = wrong & ~(got.isfinite() & want.isfinite())
@@ -155,9 +168,14 @@ def _worst(
             f"{where} 是 {seen:.4g}，应为 {right:.4g}。{of_zh}",
         )
     error, limit = abs(seen - right), float(allowed.flatten()[flat])
+    beside_en = beside_zh = ""
+    if base is not None and math.isfinite(float(base.flatten()[flat])):
+        beside = abs(float(base.flatten()[flat]) - right)
+        beside_en = f"; plain torch is off by {beside:.1e} there"
+        beside_zh = f"，普通 torch 在这里差 {beside:.1e}"
     return Text(
         f"{where} is {seen:.6g}, expected {right:.6g}: off by {error:.1e}, rounding explains "
-        f"{limit:.1e}.{of_en}",
+        f"{limit:.1e}{beside_en}.{of_en}",
         f"{where} 是 {seen:.6g}，应为 {right:.6g}："
-        f"相差 {error:.1e}，舍入误差至多 {limit:.1e}。{of_zh}",
+        f"相差 {error:.1e}，舍入误差至多 {limit:.1e}{beside_zh}。{of_zh}",
     )

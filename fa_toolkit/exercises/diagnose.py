@@ -19,8 +19,9 @@ _SIDE = {"dead-rows", "extreme-logits", "dtype"}
 
 @dataclass(frozen=True)
 class Attempt:
-    """One call that returned: the property it tested, how to make its arguments, its result."""
+    """One call that returned: its case, the property it tested, its arguments, its result."""
 
+    index: int
     property: str
     make: Callable[[], tuple[Any, ...]]
     value: Any
@@ -34,11 +35,14 @@ def diagnose(exercise: Exercise, attempts: Sequence[Attempt]) -> tuple[Diagnosis
     single outputs.
     """
     for kept in (attempts, [x for x in attempts if x.property not in _SIDE]):
+        known = _known(exercise, kept)
+        if known is None:
+            continue
         named = [
             Diagnosis(variant.id, variant.text)
             for variant in exercise.variants
             if any(
-                _explains(exercise, exercise.adapt(fn), kept) for fn in (variant.fn, *variant.also)
+                _explains(exercise, exercise.adapt(fn), known) for fn in (variant.fn, *variant.also)
             )
         ]
         if named:
@@ -46,20 +50,44 @@ def diagnose(exercise: Exercise, attempts: Sequence[Attempt]) -> tuple[Diagnosis
     return _symptoms(exercise, attempts)
 
 
-def _explains(exercise: Exercise, fn: Callable[..., Any], attempts: Sequence[Attempt]) -> bool:
-    differs = False
+@dataclass(frozen=True)
+class _Known:
+    """An attempt with what it is held against, worked out once for all variants."""
+
+    make: Callable[[], tuple[Any, ...]]
+    got: list[Any]
+    truth: list[Any]
+    allowed: list[Any]
+
+    @property
+    def right(self) -> bool:
+        """Whether the result is the truth, as far as a variant is compared with it."""
+        return all(_same(*each) for each in zip(self.got, self.truth, self.allowed, strict=True))
+
+
+def _known(exercise: Exercise, attempts: Sequence[Attempt]) -> list[_Known] | None:
+    """Wrong results first: most variants do not survive one. None if a structure is wrong."""
+    found: list[_Known] = []
     for attempt in attempts:
+        got = parts(exercise, attempt.value)
+        if isinstance(got, Text):
+            return None
         args = attempt.make()
         truth = truth_of(exercise, args)
-        allowed = budgets(exercise, args, truth)
-        got = parts(exercise, attempt.value)
+        found.append(_Known(attempt.make, got, truth, budgets(exercise, args, truth)))
+    return sorted(found, key=lambda known: known.right)
+
+
+def _explains(exercise: Exercise, fn: Callable[..., Any], attempts: Sequence[_Known]) -> bool:
+    differs = False
+    for known in attempts:
         try:
-            wrong = parts(exercise, fn(*attempt.make()))
+            wrong = parts(exercise, fn(*known.make()))
         except Exception:  # the bug crashes here, so the learner's answer is not this bug's
             return False
-        if isinstance(got, Text) or isinstance(wrong, Text):
+        if isinstance(wrong, Text):
             return False
-        pairs = list(zip(got, wrong, truth, allowed, strict=True))
+        pairs = list(zip(known.got, wrong, known.truth, known.allowed, strict=True))
         if not all(_same(g, w, a) for g, w, _, a in pairs):
             return False
         differs = differs or not all(_same(w, t, a) for _, w, t, a in pairs)

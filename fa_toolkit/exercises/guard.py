@@ -1,7 +1,7 @@
 """Run a learner's function and come back: errors, endless loops and stubs become one sentence.
 
-Covered: any exception, `sys.exit`, a loop in Python code (a timer in the main thread). Not covered
-yet: a single call into compiled code that never returns, `os._exit`, exhausted memory.
+Covers any exception, `sys.exit`, and a loop in Python code (a timer in the main thread). A call into
+compiled code that never returns, `os._exit` and a crash are `child`'s, from outside.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from ..errors import FaError
 from ..language import Text, using
+from .limits import memory_sentence
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _SOLUTIONS = Path(__file__).resolve().parent / "solutions"
@@ -30,7 +31,8 @@ _FOREIGN = tuple(
 #: Characters of an error message that are shown.
 _LONGEST = 300
 
-Kind = Literal["ok", "stub", "error", "stopped"]
+Kind = Literal["ok", "stub", "error", "stopped", "crashed"]
+KINDS: tuple[str, ...] = get_args(Kind)
 
 
 class Stopped(BaseException):
@@ -88,7 +90,7 @@ class _Stop:
 
     def _line(self, frame: FrameType, event: str, argument: Any) -> Any:
         place = (frame.f_code, frame.f_lineno)
-        if event == "line" and place not in self.tried and _is_learners(place[0].co_filename):
+        if event == "line" and place not in self.tried and is_learners(place[0].co_filename):
             self.tried.add(place)
             raise Stopped
         return self._line
@@ -103,17 +105,18 @@ def call(fn: Callable[..., Any], args: tuple[Any, ...], *, seconds: float) -> Ca
         place = _line(error)  # torch raises this type too, for operators it does not have
         if place is not None and "NotImplementedError" in place[1]:
             return Call("stub")
-        return Call("error", sentence=_sentence(error))
+        return Call("error", sentence=sentence_of(error))
     except Stopped as error:
-        return Call("stopped", sentence=_stopped(error, seconds))
+        return Call("stopped", sentence=stopped_sentence(_line(error), seconds))
     except KeyboardInterrupt:  # the learner's own
         raise
     except BaseException as error:
-        return Call("error", sentence=_sentence(error))
+        return Call("error", sentence=sentence_of(error))
 
 
-def _stopped(error: BaseException, seconds: float) -> Text:
-    number, line = _line(error) or (0, "")
+def stopped_sentence(place: tuple[int, str] | None, seconds: float) -> Text:
+    """That its time was up, and at which line it was."""
+    number, line = place or (0, "")
     at_en = f" It was at line {number}: {line}" if line else ""
     at_zh = f"停下时在第 {number} 行：{line}" if line else ""
     return Text(
@@ -122,23 +125,33 @@ def _stopped(error: BaseException, seconds: float) -> Text:
     )
 
 
-def _sentence(error: BaseException) -> Text:
+def sentence_of(error: BaseException) -> Text:
     """Line, text of the line, and what was raised there."""
     cause, place = _root(error), _line(error)
+    refused = memory_sentence(cause)
+    if refused is not None:
+        return _at(place, refused)
     en, zh = _message(cause, "en"), _message(cause, "zh")
     if place is None:
         return Text(f"The call failed: {en}", f"调用失败：{zh}")
     number, line = place
     if isinstance(cause, FaError):
-        return Text(f"Line {number}, “{line}”: {en}", f"第 {number} 行“{line}”：{zh}")
+        return _at(place, Text(en, zh))
     return Text(f"Line {number}, “{line}”, raised {en}", f"第 {number} 行“{line}”抛出 {zh}")
+
+
+def _at(place: tuple[int, str] | None, text: Text) -> Text:
+    if place is None:
+        return text
+    number, line = place
+    return Text(f"Line {number}, “{line}”: {text.en}", f"第 {number} 行“{line}”：{text.zh}")
 
 
 def _message(cause: BaseException, lang: str) -> str:
     with using(lang):
         try:
             text = " ".join(str(cause).split())
-        except Exception:  # an error of the learner's own that cannot speak
+        except BaseException:  # an error of the learner's own that cannot speak
             text = ""
     text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
     if isinstance(cause, FaError):
@@ -160,7 +173,7 @@ def _line(error: BaseException | None) -> tuple[int, str] | None:
         step: TracebackType | None = error.__traceback__
         while step is not None:
             name = step.tb_frame.f_code.co_filename
-            if _is_learners(name):
+            if is_learners(name):
                 text = linecache.getline(name, step.tb_lineno, step.tb_frame.f_globals).strip()
                 found = (step.tb_lineno, text or "…")
             step = step.tb_next
@@ -168,7 +181,8 @@ def _line(error: BaseException | None) -> tuple[int, str] | None:
     return found
 
 
-def _is_learners(filename: str) -> bool:
+def is_learners(filename: str) -> bool:
+    """Whether a file is neither Python's, nor a package's, nor ours."""
     if filename.startswith("<frozen") or filename in ("<__array_function__ internals>",):
         return False
     path = str(Path(filename).resolve()) if not filename.startswith("<") else filename

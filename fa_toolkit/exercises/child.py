@@ -1,0 +1,212 @@
+"""The judge's hold on the process that runs the learner's function: ask, wait, end it."""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+import os
+import re
+import select
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+from ..language import Text
+from . import learner, limits, wire
+from .calling import Outcome, What
+from .guard import KINDS, is_learners, stopped_sentence
+from .spec import Exercise
+from .values import unpack
+from .watch import Seen
+
+#: Seconds after which a call that should have been stopped by itself is ended from outside.
+GRACE = 1.0
+#: Characters of what a function prints that are kept, and seconds between two looks at memory.
+PRINTED, LOOK = 4000, 0.1
+_PLACE = re.compile(r'File "(.+)", line (\d+) in ')
+
+
+class Child:
+    """A forked process that holds the function. Made anew after it died."""
+
+    def __init__(
+        self, exercise: Exercise, packed: dict[str, Any], folder: Path, *, on_gpu: bool
+    ) -> None:
+        self.exercise, self.packed, self.folder, self.on_gpu = exercise, packed, folder, on_gpu
+        self.printed, self.more = b"", 0
+        self.pid = 0
+
+    def start(self, seconds: float) -> Outcome:
+        """Fork, and have the function made there."""
+        to_child, from_child, prints = os.pipe(), os.pipe(), os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.setsid()
+            _keep_only(to_child[0], from_child[1], prints[1])
+            learner.run(self.exercise, self.packed, self.folder, 3, 4, self.on_gpu)
+        for fd in (to_child[0], from_child[1], prints[1]):
+            os.close(fd)
+        self.sink, self.source, self.prints = to_child[1], from_child[0], prints[0]
+        return self._ask({"seconds": seconds}, seconds)
+
+    def call(self, what: What, index: int, seconds: float, keys: int | None = None) -> Outcome:
+        """Call there, and come back whatever happens."""
+        if self.pid == 0:
+            made = self.start(seconds)
+            if made.kind != "ok":
+                return made
+        head = {"what": what, "index": index, "seconds": seconds, "keys": keys}
+        return self._ask(head, seconds)
+
+    def _ask(self, head: dict[str, Any], seconds: float) -> Outcome:
+        deadline = time.monotonic() + seconds + GRACE
+        try:
+            wire.send(self.sink, head)
+            if self._wait(deadline):
+                message = wire.receive(self.source, deadline + GRACE)
+                return _read(message)
+            return self._ended(limits.TOO_MUCH, "crashed")
+        except wire.WireError as error:
+            if str(error) == "late":
+                return self._late(seconds)
+            return self._dead()
+
+    def _wait(self, deadline: float) -> bool:
+        """Until an answer comes; False if it uses too much meanwhile."""
+        began = time.monotonic()
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise wire.WireError("late")
+            ready, _, _ = select.select([self.source, self.prints], [], [], min(left, LOOK))
+            if self.prints in ready:
+                self._drain()
+            if self.source in ready:
+                return True
+            if time.monotonic() - began > LOOK:
+                size, tasks = limits.use_of(self.pid)
+                if size > limits.MEMORY + (1 << 30) or tasks > 8 * limits.TASKS:
+                    return False
+
+    def _drain(self) -> None:
+        text = os.read(self.prints, 1 << 16)
+        room = PRINTED - len(self.printed)
+        self.printed += text[: max(0, room)]
+        self.more += len(text) - len(text[: max(0, room)])
+        if not text:
+            time.sleep(0.01)  # it closed its output
+
+    def _late(self, seconds: float) -> Outcome:
+        """Out of time, in code that Python cannot interrupt: ask where, then end it."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGUSR1)
+            time.sleep(0.1)
+        sentence = stopped_sentence(self._place(), seconds)
+        return self._ended(sentence, "stopped")
+
+    def _dead(self) -> Outcome:
+        status = self._reap()
+        number, line = self._place() or (0, "")
+        at_en = f" It was at line {number}: {line}" if line else ""
+        at_zh = f"当时在第 {number} 行：{line}" if line else ""
+        if os.WIFSIGNALED(status):
+            name = signal.Signals(os.WTERMSIG(status)).name
+            if name == "SIGKILL":
+                return Outcome("crashed", sentence=limits.TOO_MUCH)
+            text = Text(
+                f"It crashed its process ({name}); your notebook is untouched.{at_en}",
+                f"它让自己的进程崩溃了（{name}）；你的 notebook 不受影响。{at_zh}",
+            )
+        else:
+            code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else -1
+            text = Text(
+                f"It ended its own process (exit status {code}) instead of returning.{at_en}",
+                f"它没有返回，而是结束了自己的进程（退出码 {code}）。{at_zh}",
+            )
+        return Outcome("crashed", sentence=text)
+
+    def _ended(self, sentence: Text, kind: Any) -> Outcome:
+        self._reap()
+        return Outcome(kind, sentence=sentence)
+
+    def _place(self) -> tuple[int, str] | None:
+        """The learner's line that the crash file names, innermost first."""
+        try:
+            told = (self.folder / learner.CRASH).read_text(errors="replace")
+        except OSError:
+            return None
+        for file, number in _PLACE.findall(told):
+            if is_learners(file) and Path(file).parent == self.folder:
+                return int(number), linecache.getline(file, int(number)).strip()
+        return None
+
+    def _reap(self) -> int:
+        """Kill what is left of its session, and return how it ended."""
+        pid, self.pid = self.pid, 0
+        if not pid:
+            return 0
+        status = 0
+        for _ in range(50):  # it may be writing its last words
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                break
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(pid, signal.SIGKILL)
+            time.sleep(0.01)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)  # children of its own
+        with contextlib.suppress(OSError):
+            while select.select([self.prints], [], [], 0)[0]:
+                before = len(self.printed) + self.more
+                self._drain()
+                if len(self.printed) + self.more == before:
+                    break
+        for fd in (self.sink, self.source, self.prints):
+            os.close(fd)
+        return status
+
+    def close(self) -> str:
+        """End the process; what it printed, cut to a readable length."""
+        self._reap()
+        text = self.printed.decode(errors="replace")
+        return text + (f"… (+{self.more:,} bytes)" if self.more else "")
+
+
+def _keep_only(source: int, sink: int, prints: int) -> None:
+    """0 reads nothing, 1 and 2 are what is printed, 3 and 4 the messages; nothing else is open."""
+    kept = [os.dup2(fd, 200 + i) for i, fd in enumerate((source, sink, prints))]
+    null = os.open(os.devnull, os.O_RDONLY)
+    for fd, place in ((null, 0), (kept[2], 1), (kept[2], 2)):
+        os.dup2(fd, place)
+    os.dup2(kept[0], 3, inheritable=False)
+    os.dup2(kept[1], 4, inheritable=False)
+    os.closerange(5, 256)
+
+
+def _read(message: wire.Message) -> Outcome:
+    """The answer of a process that ran a learner's code: every field is checked."""
+    head, blobs = message.head, message.blobs
+    kind = head.get("kind")
+    if kind not in KINDS:
+        return Outcome("error", sentence=_NONSENSE)
+    seen, told = Seen(), head.get("seen")
+    if isinstance(told, dict):
+        for name in ("largest", "read", "moved"):
+            number = told.get(name, 0)
+            setattr(seen, name, number if isinstance(number, int) else 0)
+        shape = told.get("largest_shape", [])
+        seen.largest_shape = tuple(shape) if isinstance(shape, list) else ()
+        called = told.get("called", [])
+        seen.called = {str(x)[:60] for x in called} if isinstance(called, list) else set()
+    after = head.get("after")
+    return Outcome(
+        kind,
+        unpack(head.get("value"), blobs),
+        learner.heard(head.get("sentence", "")),
+        [unpack(x, blobs) for x in after] if isinstance(after, list) else [],
+        seen,
+    )
+
+
+_NONSENSE = Text("The process that ran it answered nonsense.", "运行它的进程给出了无法理解的回答。")

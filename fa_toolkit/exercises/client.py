@@ -1,0 +1,219 @@
+"""The notebook's side: start the server, send it a function, wait for the report."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from queue import Empty, Queue
+from typing import Any
+
+from ..errors import BackendUnavailable, FaError
+from ..language import Text, current
+from . import told, wire
+from .carrying import pack
+from .checker import TORCH_SECONDS, TRITON_SECONDS, Seconds, not_attempted
+from .report import Report
+from .spec import Exercise
+
+_COMMAND = "from fa_toolkit.exercises.server import main; main()"
+#: Seconds to start, and for judging beside the function's own time.
+START, JUDGING = 120.0, 60.0
+
+
+def check(exercise: Exercise, fn: Callable[..., Any], *, seconds: Seconds | None = None) -> Report:
+    """Check `fn` in a process of its own.
+
+    Args:
+        seconds: how long its calls may take; more where a kernel is interpreted.
+    """
+    problem = _cannot_start(exercise, fn)
+    if problem is not None:
+        return not_attempted(exercise, problem)
+    allowed = seconds or (TRITON_SECONDS if exercise.needs_triton else TORCH_SECONDS)
+    try:
+        packed = pack(fn)
+    except FaError as error:
+        return not_attempted(exercise, str(error))
+    except RecursionError:
+        return not_attempted(exercise, _TANGLED)
+    head = {
+        "exercise": exercise.id,
+        "packed": packed,
+        "seconds": [allowed.call, allowed.check],
+        "lang": current(),
+        "triton": exercise.needs_triton,
+    }
+    found = _server.ask(head, START + allowed.check + JUDGING)
+    if found is None:
+        return Report(exercise.id, exercise.title, "not yet", note=_LOST)
+    return told.read(found)
+
+
+_LOST = Text(
+    "The process that checks it came to an end; your notebook is untouched. Check again.",
+    "负责检查的进程意外结束，你的 notebook 不受影响。请再检查一次。",
+)
+_TANGLED = Text(
+    "The function uses data that is nested too deeply to be taken along to the check.",
+    "函数用到的数据嵌套太深，没法带到检查进程里。",
+)
+
+
+def warm() -> None:
+    """Start the server without waiting, so that the first check finds it ready."""
+    with contextlib.suppress(FaError):
+        _server.start()
+
+
+def stop() -> None:
+    """End the server; the next check starts another."""
+    _server.stop()
+
+
+class _Server:
+    """One server for each process that checks, started when it is first needed."""
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[bytes] | None = None
+        self.owner = 0
+        self.answers: Queue[dict[str, Any] | None] = Queue()
+        self.lock = threading.RLock()
+        self.words: Any = None
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """The running server."""
+        with self.lock:
+            process = self.process
+            if process is not None and process.poll() is None and self.owner == os.getpid():
+                return process
+            self.owner, self.answers = os.getpid(), Queue()
+            self.words = tempfile.TemporaryFile()  # noqa: SIM115  (what it says if it fails)
+            try:
+                self.process = subprocess.Popen(
+                    [sys.executable, "-c", _COMMAND, *_arguments],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.words,
+                    env=_environment(), start_new_session=True,
+                )  # fmt: skip
+            except OSError as error:
+                raise _unavailable(str(error)) from error
+            listen = threading.Thread(
+                target=_listen, args=(self.process, self.answers), daemon=True, name="fa-check"
+            )
+            listen.start()
+            return self.process
+
+    def ask(self, head: dict[str, Any], seconds: float) -> dict[str, Any] | None:
+        """The server's answer; None if it ended without one."""
+        with self.lock:
+            try:
+                for last in (False, True):
+                    process = self.start()
+                    assert process.stdin is not None
+                    try:
+                        wire.send(process.stdin.fileno(), head)
+                    except wire.WireError:  # it had ended meanwhile
+                        self.stop()
+                        if last:
+                            raise _unavailable(self._said()) from None
+                        continue
+                    break
+                began = time.monotonic()
+                found = self.answers.get(timeout=seconds)
+            except Empty:
+                self.stop()
+                return None
+            except BaseException:  # the learner interrupts
+                self.stop()
+                raise
+            if found is None:
+                said = self._said()
+                self.stop()
+                if said and time.monotonic() - began < START and "Error" in said:
+                    raise _unavailable(said)
+            elif _arguments:
+                self.stop()  # it has served its one check
+            return found
+
+    def _said(self) -> str:
+        if self.words is None or self.words.closed:
+            return ""
+        self.words.seek(0)
+        lines = self.words.read().decode(errors="replace").strip().splitlines()
+        return lines[-1][:200] if lines else ""
+
+    def stop(self) -> None:
+        """End it, if it is ours."""
+        with self.lock:
+            process, self.process = self.process, None
+            if process is None or self.owner != os.getpid():
+                return
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout, self.words):
+                with contextlib.suppress(OSError):
+                    if stream is not None:
+                        stream.close()
+
+
+def _listen(process: subprocess.Popen[bytes], answers: Queue[dict[str, Any] | None]) -> None:
+    assert process.stdout is not None
+    fd = process.stdout.fileno()
+    while True:
+        try:
+            answers.put(wire.receive(fd).head)
+        except (wire.WireError, ValueError):
+            answers.put(None)
+            return
+
+
+def _environment() -> dict[str, str]:
+    """One thread, so that it can be forked; the way kernels run here; the same packages."""
+    found = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    found["OPENBLAS_NUM_THREADS"] = "1"
+    found["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # asks for a GPU without opening it
+    found["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)])
+    return found
+
+
+def _unavailable(reason: str) -> BackendUnavailable:
+    return BackendUnavailable(
+        "check",
+        expected=Text("a second Python process for the check", "另起一个 Python 进程来检查"),
+        got=reason or "…",
+        hint=Text("restart the kernel; fa doctor", "重启 Jupyter 内核；运行 fa doctor"),
+    )
+
+
+def _cannot_start(exercise: Exercise, fn: Any) -> Text | str | None:
+    if not callable(fn):
+        return Text(
+            f"Pass the function itself, without brackets: "
+            f"check({exercise.id!r}, {exercise.entry}). "
+            f"It received {type(fn).__name__}.",
+            f"请传函数本身，不带括号：check({exercise.id!r}, {exercise.entry})。"
+            f"现在收到的是 {type(fn).__name__}。",
+        )
+    if exercise.needs_triton:
+        from .. import kernels
+
+        mode = kernels.mode()
+        if mode.name == "none":
+            return Text(
+                f"This exercise runs a Triton kernel, and Triton cannot run here. {mode.reason.en}",
+                f"这道题要运行 Triton kernel，而这里无法运行 Triton。{mode.reason.zh}",
+            )
+    return None
+
+
+#: "--one-process" where the system cannot fork.
+_arguments: list[str] = [] if hasattr(os, "fork") else ["--one-process"]
+_server = _Server()
+atexit.register(stop)

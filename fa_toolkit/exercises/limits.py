@@ -1,0 +1,182 @@
+"""What a learner's process may use: memory, files, other processes.
+
+Linux holds all of it. macOS does not limit address space, so there and on a GPU memory is watched
+from outside. Windows has neither; there only the time of a check is limited.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import FaError
+from ..language import Text
+
+#: Bytes a check may use beyond what the started process has; files; threads and processes.
+MEMORY, FILES, TASKS = 4 << 30, 64 << 20, 64
+_ASKED = re.compile(r"tried to allocate (\d+) bytes|Unable to allocate ([\d.]+) (\w+)")
+_UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50}
+
+
+class RefusedError(FaError, PermissionError):
+    """Something that no exercise needs and that could do harm."""
+
+
+def memory_sentence(error: BaseException) -> Text | None:
+    """A sentence if `error` says that memory was refused."""
+    if not isinstance(error, (MemoryError, RuntimeError)):
+        return None
+    text = BaseException.__str__(error)
+    if not isinstance(error, MemoryError) and "can't allocate memory" not in text:
+        return None
+    found = _ASKED.search(text)
+    size = 0.0
+    if found and found[1]:
+        size = float(found[1])
+    elif found:
+        size = float(found[2]) * _UNITS.get(found[3], 1)
+    asked_en = f"It asked for {size / 2**30:.3g} GiB of memory" if size else "It ran out of memory"
+    asked_zh = f"申请了 {size / 2**30:.3g} GiB 内存" if size else "内存用完了"
+    return Text(
+        f"{asked_en}; a check may use {MEMORY >> 30} GiB.",
+        f"{asked_zh}，一次检查至多用 {MEMORY >> 30} GiB。",
+    )
+
+
+TOO_MUCH = Text(
+    f"It used more than {MEMORY >> 30} GiB of memory, or started too many processes, and was stopped.",
+    f"用了超过 {MEMORY >> 30} GiB 的内存，或者启动了太多进程，已停止。",
+)
+
+
+def confine(folder: Path, *, on_gpu: bool) -> None:
+    """Limit this process for the rest of its life."""
+    sys.dont_write_bytecode = True
+    with contextlib.suppress(ImportError):
+        _limit(on_gpu)
+    sys.addaudithook(_Watchman(folder, on_gpu))
+
+
+def _limit(on_gpu: bool) -> None:
+    import resource
+
+    def lower(name: str, value: int) -> None:
+        kind = getattr(resource, name, None)
+        if kind is None:
+            return
+        hard = resource.getrlimit(kind)[1]
+        limit = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(kind, (limit, limit))
+
+    lower("RLIMIT_CORE", 0)
+    lower("RLIMIT_FSIZE", FILES)
+    if not on_gpu and sys.platform == "linux":  # a GPU's driver reserves terabytes of addresses
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        lower("RLIMIT_AS", pages * resource.getpagesize() + MEMORY)
+
+
+#: Events of Python that reach outside, and what they reach.
+_STARTS = (
+    "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork",
+    "os.forkpty", "pty.spawn", "os.startfile",
+)  # fmt: skip
+_NETWORK = ("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg")
+_CHANGES = (
+    "os.remove", "os.rename", "os.rmdir", "os.truncate", "os.chmod", "os.chown", "os.link",
+    "os.symlink", "os.mkdir", "os.utime", "shutil.rmtree", "shutil.move", "os.setxattr",
+)  # fmt: skip
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_ONLY_HERE = Text("files in the check's own folder only", "只动检查自己文件夹里的文件")
+
+
+class _Watchman:
+    """An audit hook: Python calls it before it opens, deletes, starts or connects anything."""
+
+    def __init__(self, folder: Path, on_gpu: bool) -> None:
+        roots = [str(folder.resolve()), os.devnull]
+        if on_gpu:  # compiled kernels are kept from check to check
+            home = os.environ.get("TRITON_HOME", str(Path.home()))
+            roots += [os.environ.get("TRITON_CACHE_DIR", str(Path(home, ".triton")))]
+            roots += [os.environ.get("CUDA_CACHE_PATH", str(Path.home() / ".nv"))]
+            roots += [tempfile.gettempdir(), "/dev/"]
+        self.roots, self.on_gpu, self.own = tuple(roots), on_gpu, os.getpid()
+
+    def __call__(self, event: str, args: tuple[Any, ...]) -> None:
+        if event == "open":
+            path, mode, flags = args
+            writing = any(c in mode for c in "wax+") if isinstance(mode, str) else flags & _WRITES
+            if writing and not isinstance(path, int):
+                self._inside("open", path)
+        elif event in _CHANGES:
+            for path in args[:2] if event in ("os.rename", "os.link", "shutil.move") else args[:1]:
+                if isinstance(path, (str, bytes, os.PathLike)):
+                    self._inside(event, path)
+        elif event in _STARTS and not (self.on_gpu and _from_triton()):
+            raise RefusedError(
+                event,
+                expected=Text("no other programs during a check", "检查时不启动别的程序"),
+                got=repr(args[0])[:60] if args else event,
+            )
+        elif event in _NETWORK:
+            raise RefusedError(
+                event,
+                expected=Text("no network during a check", "检查时不用网络"),
+                got=repr(args[-1])[:60],
+            )
+        elif event in ("os.kill", "os.killpg", "signal.pthread_kill") and args[0] != self.own:
+            raise RefusedError(
+                event,
+                expected=Text("other processes left alone", "不去动别的进程"),
+                got=repr(args)[:60],
+            )
+
+    def _inside(self, event: str, path: Any) -> None:
+        real = os.path.realpath(os.fsdecode(path))
+        if not real.startswith(self.roots):
+            raise RefusedError(event, expected=_ONLY_HERE, got=real)
+
+
+def _from_triton() -> bool:
+    frame = sys._getframe(2)
+    while frame is not None:
+        if f"{os.sep}triton{os.sep}" in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
+
+
+def use_of(session: int) -> tuple[int, int]:
+    """Bytes of memory and number of tasks of all processes of a session."""
+    if sys.platform == "linux":
+        return _use_on_linux(session)
+    done = subprocess.run(
+        ["ps", "-g", str(session), "-o", "rss="], capture_output=True, text=True, check=False
+    )
+    sizes = [int(x) for x in done.stdout.split()]
+    return sum(sizes) << 10, len(sizes)
+
+
+def _use_on_linux(session: int) -> tuple[int, int]:
+    size = tasks = 0
+    for entry in _processes():
+        try:
+            fields = Path(entry, "stat").read_text().rpartition(")")[2].split()
+        except OSError:  # it has just ended
+            continue
+        if int(fields[3]) == session:  # fields are counted from the one after the name
+            tasks += int(fields[17])
+            size += int(fields[21]) * os.sysconf("SC_PAGESIZE")
+    return size, tasks
+
+
+def _processes() -> Iterator[str]:
+    with os.scandir("/proc") as entries:
+        yield from (entry.path for entry in entries if entry.name.isdigit())

@@ -1,0 +1,190 @@
+"""The other side of `carrying`: make the function again, in the process that runs it."""
+
+from __future__ import annotations
+
+import base64
+import builtins
+import functools
+import importlib
+import linecache
+import marshal
+import pickle
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..errors import ArgumentError
+from ..language import Text
+from .sources import FACTORY
+
+
+def rebuild(packed: dict[str, Any], folder: Path) -> Any:
+    """The function that was packed; its definitions become files in `folder`."""
+    sys.path[:] = [*packed["path"], *(x for x in sys.path if x not in packed["path"])]
+    return _Builder(packed, folder).value(packed["root"])
+
+
+class _Builder:
+    def __init__(self, packed: dict[str, Any], folder: Path) -> None:
+        self.nodes, self.folder = packed["nodes"], folder
+        self.spaces = [_space(name, folder) for name in packed["spaces"]]
+        self.made: dict[int, Any] = {}
+
+    def value(self, number: int | None) -> Any:
+        """The object a node stands for, made once."""
+        if number is None:
+            return None
+        if number not in self.made:
+            node = self.nodes[number]
+            getattr(self, f"_{node['k']}")(number, node)
+        return self.made[number]
+
+    def _many(self, numbers: list[int]) -> list[Any]:
+        return [self.value(n) for n in numbers]
+
+    def _value(self, number: int, node: dict[str, Any]) -> None:
+        self.made[number] = node["v"]
+
+    def _float(self, number: int, node: dict[str, Any]) -> None:
+        self.made[number] = float.fromhex(node["v"])
+
+    def _module(self, number: int, node: dict[str, Any]) -> None:
+        try:
+            self.made[number] = importlib.import_module(node["name"])
+        except ImportError:
+            self.made[number] = Missing(node["name"], "module")
+
+    def _import(self, number: int, node: dict[str, Any]) -> None:
+        found = importlib.import_module(node["module"])
+        for part in node["name"].split("."):
+            found = getattr(found, part)
+        self.made[number] = found
+
+    def _list(self, number: int, node: dict[str, Any]) -> None:
+        made = self.made[number] = []
+        made += self._many(node["items"])
+
+    def _tuple(self, number: int, node: dict[str, Any]) -> None:
+        self.made[number] = tuple(self._many(node["items"]))
+
+    def _set(self, number: int, node: dict[str, Any]) -> None:
+        self.made[number] = set(self._many(node["items"]))
+
+    def _frozenset(self, number: int, node: dict[str, Any]) -> None:
+        self.made[number] = frozenset(self._many(node["items"]))
+
+    def _dict(self, number: int, node: dict[str, Any]) -> None:
+        made = self.made[number] = {}
+        made.update({self.value(k): self.value(v) for k, v in node["items"]})
+
+    def _tensor(self, number: int, node: dict[str, Any]) -> None:
+        dtype = getattr(torch, node["dtype"])
+        raw = bytearray(base64.b64decode(node["data"]))
+        flat = torch.frombuffer(raw, dtype=dtype) if raw else torch.empty(0, dtype=dtype)
+        made = flat.reshape(node["shape"])
+        if node["device"] != "cpu" and torch.cuda.is_available():
+            made = made.cuda()
+        self.made[number] = made.requires_grad_() if node["grad"] else made
+
+    def _pickle(self, number: int, node: dict[str, Any]) -> None:
+        self.made[number] = pickle.loads(base64.b64decode(node["data"]))
+
+    def _missing(self, number: int, node: dict[str, Any]) -> None:
+        self.made[number] = Missing(node["name"], node["type"])
+
+    def _partial(self, number: int, node: dict[str, Any]) -> None:
+        fn, args, keywords = self._many(node["items"])
+        self.made[number] = functools.partial(fn, *args, **keywords)
+
+    def _method(self, number: int, node: dict[str, Any]) -> None:
+        self.made[number] = types.MethodType(*self._many(node["items"]))
+
+    def _cached(self, number: int, node: dict[str, Any]) -> None:
+        fn = self.value(node["items"][0])
+        self.made[number] = functools.lru_cache(maxsize=node["size"])(fn)
+
+    def _object(self, number: int, node: dict[str, Any]) -> None:
+        kind = self.value(node["items"][0])
+        made = self.made[number] = object.__new__(kind) if isinstance(kind, type) else kind
+        if isinstance(kind, type):
+            made.__dict__.update(self.value(node["items"][1]))
+
+    def _class(self, number: int, node: dict[str, Any]) -> None:
+        self._function(number, node)
+
+    def _function(self, number: int, node: dict[str, Any]) -> None:
+        space = self.spaces[node["space"]]
+        for name, early in node["early"].items():
+            space[name] = self.value(early)
+        made = self._defined(node, space) if "text" in node else self._from_code(node, space)
+        if node.get("kernel") and isinstance(made, types.FunctionType):
+            made = importlib.import_module("triton").jit(made)  # made by a call, not a decorator
+        self.made[number] = made
+        if isinstance(made, types.FunctionType):
+            for cell, inner in zip(made.__closure__ or (), node["cells"], strict=True):
+                if inner is None:
+                    del cell.cell_contents
+                else:
+                    cell.cell_contents = self.value(inner)
+            if "defaults" in node:
+                made.__defaults__ = self.value(node["defaults"])
+                made.__kwdefaults__ = self.value(node["kwdefaults"])
+        for name, late in node["late"].items():
+            space[name] = self.value(late)
+
+    def _defined(self, node: dict[str, Any], space: dict[str, Any]) -> Any:
+        """Run the definition out of a real file, which is where Triton reads a kernel's source."""
+        stem = "".join(c if c.isalnum() else "_" for c in node["name"]).strip("_") or "cell"
+        file = self.folder / f"{stem}.py"
+        while file.exists():
+            file = file.with_stem(file.stem + "_")
+        file.write_text(node["text"], encoding="utf-8")
+        linecache.checkcache(str(file))
+        made: dict[str, Any] = {}
+        exec(compile(node["text"], str(file), "exec", dont_inherit=True), space, made)
+        factory = made.get(FACTORY)
+        return made[node["defined"]] if factory is None else factory(*(None for _ in node["free"]))
+
+    def _from_code(self, node: dict[str, Any], space: dict[str, Any]) -> Callable[..., Any]:
+        code = marshal.loads(base64.b64decode(node["code"]))
+        cells = tuple(types.CellType() for _ in code.co_freevars)
+        return types.FunctionType(code, space, node["name"], None, cells)
+
+
+def _space(name: str | None, folder: Path) -> dict[str, Any]:
+    """The names a function sees around it: those of an installed module, or a new set."""
+    if name is not None:
+        return vars(importlib.import_module(name))
+    module = types.ModuleType("notebook")
+    module.__dict__.update(__file__=str(folder / "notebook.py"), __builtins__=builtins)
+    return vars(module)
+
+
+class Missing:
+    """Stands for something that could not be taken along; any use of it says so."""
+
+    def __init__(self, name: str, kind: str) -> None:
+        object.__setattr__(self, "_fa", (name, kind))
+
+
+def _refuse(self: Missing, *args: Any, **kwargs: Any) -> Any:
+    name, kind = object.__getattribute__(self, "_fa")
+    raise ArgumentError(
+        name,
+        expected=Text(
+            "a number, text, list, tensor, function or module: checks run in a process of their own",
+            "数、文字、列表、张量、函数或模块，因为检查在单独的进程里运行",
+        ),
+        got=Text(f"a {kind} of your notebook", f"notebook 里的 {kind} 对象"),
+        hint=Text(f"make {name} inside the function", f"在函数里面创建 {name}"),
+    )
+
+
+_WORDS = """getattribute getattr setattr call getitem setitem iter next len bool add radd sub rsub
+mul rmul truediv rtruediv matmul rmatmul neg lt le gt ge eq ne hash index int float enter"""
+for _word in _WORDS.split():
+    setattr(Missing, f"__{_word}__", _refuse)
