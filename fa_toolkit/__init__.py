@@ -18,6 +18,7 @@ _SUBMODULES = (
     "decoding",
     "doctor",
     "errors",
+    "evidence",
     "exercises",
     "hardware",
     "huggingface",
@@ -59,7 +60,9 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     if name in _NAMES:
-        return getattr(importlib.import_module(f".{_NAMES[name]}", __name__), name)
+        value = getattr(importlib.import_module(f".{_NAMES[name]}", __name__), name)
+        globals()[name] = value  # found at once from now on
+        return value
     if name in _SUBMODULES:
         return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
