@@ -2,15 +2,21 @@
 and that nothing a learner writes can do more than be read.
 
 `answers/*.jsonl` holds answers written for these tests and labelled by hand before the patterns
-were, or while they grew: most were looked at while patterns were written, `fresh` and, until its
-figures were first taken, `unseen` were not. More labelled answers: `evaluate.py ANSWERS.jsonl`.
+were, or while they grew: most were looked at while patterns were written; `fresh`, and until their
+figures were first taken `unseen` and `blind`, were not. First-run figures of `blind` (132 answers):
+key points P 0.936, R 0.912, F1 0.924 (en 0.912, zh 0.937), misconceptions P 0.935, R 0.853, kappa
+0.911, 12 % unsure, four false passes, of which two were labels (y033, y084). More labelled
+answers: `evaluate.py ANSWERS.jsonl`.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
+import subprocess
+import sys
 import textwrap
 import time
 from collections import Counter
@@ -41,6 +47,7 @@ FIGURES = {  # least precision, recall of key points; of misconceptions; most of
     "last": (0.92, 0.85, 0.9, 0.85, 0.3),
     "unseen": (0.92, 0.92, 0.9, 0.9, 0.3),
     "fresh": (0.92, 0.85, 0.85, 0.7, 0.3),
+    "blind": (0.92, 0.92, 0.9, 0.9, 0.3),
 }
 
 
@@ -158,7 +165,7 @@ def test_figures(name: str) -> None:
     assert wrong["hit"] / (wrong["hit"] + wrong["extra"]) >= least[2], wrong
     assert wrong["hit"] / (wrong["hit"] + wrong["missed"]) >= least[3], wrong
     assert unsure / len(answers) <= least[4]
-    assert len(passes) <= 1, passes
+    assert not passes
 
 
 # what earns nothing
@@ -297,6 +304,39 @@ def test_any_text_folds_and_every_character_knows_its_place(text: str) -> None:
     assert all(a <= b for a, b in zip(folded.at, folded.at[1:], strict=False))
     assert folded.at[-1] == len(text)
     assert 0 <= grade("O1", text, "en").score <= 100
+
+
+_DIGEST = """
+import hashlib, json, sys
+from fa_toolkit.quiz import grade
+from fa_toolkit.quiz.free_text.fold import fold
+found = hashlib.sha256()
+for line in sys.stdin:
+    row = json.loads(line)
+    found.update(repr(fold(row["text"])).encode())
+    if row["q"] == "O2":
+        found.update(repr(grade(row["q"], row["text"], row["lang"])).encode())
+print(found.hexdigest())
+"""
+
+
+def test_every_process_judges_alike() -> None:
+    slips = ["The normaliser and the acumulater are rescalled.", "its reuslt is aproximatly exakt"]
+    given = [{"q": "O2", "text": text, "lang": "en"} for text in slips]
+    given += [row for name in ("blind", "seen") for row in rows(name)]
+    lines = "\n".join(map(json.dumps, given))
+    digests = set()
+    for seed in ("0", "3"):
+        done = subprocess.run(
+            [sys.executable, "-c", _DIGEST],
+            input=lines,
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        )
+        digests.add(done.stdout)
+    assert len(digests) == 1
 
 
 def test_spans_and_quotes_are_of_the_answer_and_verdicts_repeat() -> None:

@@ -56,6 +56,15 @@ _MAYBE = re.compile(
     r"\b(?:may or may not|might or might not|could be .{0,30} but does not have to)\b|"
     r"可能.{0,8}可能不|可变可不变|可有可没有"
 )
+#: What the speaker says not to know, from the word that asks on: a question, not a statement.
+_DOUBT = re.compile(
+    r"\b(?:not (?:really |quite |at all )?(?:sure|certain)|no idea|(?:don't|do not|can't|cannot) "
+    r"(?:really )?(?:know|remember|recall|say|tell)) (?:if|whether|which)\b[^.;]{0,80}"
+    r"|(?:哪|是否|怎么|会不会|有没有|([\u4e00-\u9fff])不\1)[^。;]{0,24}"
+    r"(?:不(?:太|大|是很|敢)?(?:确定|清楚|知道|记得|好说)|说不(?:准|好|清)|记不(?:清|得))"
+    r"|(?:不(?:太|大|是很|敢)?(?:确定|清楚|知道|记得)|说不(?:准|好|清)|记不(?:清|得)).{0,6}"
+    r"(?:哪|是否|会不会|有没有|([\u4e00-\u9fff])不\2)[^。;]{0,24}"
+)
 GRADER = re.compile(
     r"\b(?:grader|grading|rubric|full (?:marks|score|credit|points)|award (?:\w+ )?(?:all|"
     r"full|100|points|the)|system (?:note|prompt|message|override)|ignore (?:all |"
@@ -66,10 +75,13 @@ GRADER = re.compile(
     r"mark (?:this|it|all|everything|my answer)|verified|already been (?:approved|"
     r"checked|graded)|pass(?:ed)? the (?:test|check)|examiner|evaluator|assessor|"
     r"override|key points? (?:are|is|have been) (?:covered|met|satisfied)|developer mode|"
-    r"credit (?:all|every|time|for)|maximum score)"
+    r"credit (?:all|every|time|for)|maximum score|the candidate(?:'s)? (?:answer|response|has|"
+    r"states?|covers?|deserves?|knows?)|(?:my|this|the above|the following|the preceding) (?:answer|"
+    r"response|reply) (?:is|was|should|must|deserves?|covers?|contains?|earns?|scores?|has|states?))"
     r"|评分|满分|给分|给.{0,4}打分|打分者|阅卷|判卷|判分|判为|评审|考官请|忽略(?:以上|"
     r"上述|之前|前面|所有|评分|错误)|系统(?:提示|指令|消息)|指令|最高优先级|"
-    r"管理员|得分点|全部算对|请给|通过验证|已由专家|标准答案如下|(?:全部)?命中"
+    r"管理员|得分点|全部算对|请给|通过验证|已由专家|标准答案如下|(?:全部)?命中|"
+    r"考生(?:的|已|答|回答)|(?:本|以上|上述|下面的?|这份|该)(?:答案|回答|答卷|作答)"
 )
 _OTHER_NAMES = (
     r"(?:standard|naive|vanilla|ordinary|plain|conventional|traditional|usual|"
@@ -143,14 +155,17 @@ _SAME_AS = re.compile(
 def frame(parts: list[Clause], other: str | None) -> None:
     """Set the frame of every clause; `other` names the system the question is not about."""
     sentence, reported, supposed, elsewhere = -1, False, False, False
+    doubt, place = None, 0
     for at, clause in enumerate(parts):
         if clause.sentence != sentence:
             sentence = clause.sentence
             whole = " ".join(c.text for c in parts[at : at + 12] if c.sentence == sentence)
             supposed = bool(_SUPPOSED.search(whole)) and bool(_CONDITION.search(whole))
+            doubt, place = _DOUBT.search(whole), 0
             reported = False
             goes_on = _THEY if other == "alternatives" else _GOES_ON
             elsewhere = elsewhere and bool(goes_on.match(clause.text))
+        began, place = place, place + len(clause.text) + 1
         if clause.frame == "dropped":
             continue
         if _CORRECTION.search(clause.text):
@@ -188,6 +203,7 @@ def frame(parts: list[Clause], other: str | None) -> None:
             _MAYBE.search(clause.text)
             or _SUPPOSED.search(clause.text)
             or (supposed and _CONDITION.search(clause.text))
+            or (doubt and doubt.start() < place and began < doubt.end())
         ):
             clause.frame = "supposed"
         elif elsewhere:
@@ -217,7 +233,8 @@ _GOES_ON = re.compile(
 _CORRECTION = re.compile(
     r"\b(?:no,? wait|wait,? no|scratch that|i mean|correction(?=:)|other way (?:a)?round|"
     r"sorry,? (?:no|that's wrong|i mean|other)|let me correct that|i take that back|"
-    r"strike that|no,? that's (?:wrong|not right))\b"
+    r"strike that|no,? that's (?:wrong|not right)|no,? (?:sorry|my mistake|my bad))\b"
+    r"|^\s*(?:sorry|oops),?\s*$|^\s*(?:no )?that(?:'s| is| was) (?:wrong|not right|incorrect)\s*$"
     r"|不对,?|说反了|说错了|更正|反了|搞反了|哦不|口误|纠正一下"
 )
 _TURN = re.compile(

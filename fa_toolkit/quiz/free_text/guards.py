@@ -24,7 +24,7 @@ _VERB = re.compile(
     r"hold|holds|stay|stays|stays?|becomes?|remains?|grows?|drops?|fall|falls|"
     r"multiply|multiplied|scale|scaled|add|adds|divide|reduce[sd]?|avoid\w*|"
     r"merge[sd]?|fuse[sd]?|carry|carries|done|only|just|even|all|every|each|"
-    r"more|less|fewer|still|"
+    r"more|less|fewer|still|now|before|afterwards|previously|"
     r"works?|working|runs?|change[sd]?|updates?|want|wanna|moves?|hit|hits|touch|"
     r"touches|spill|win|idle|costs?|dominates?|equals?|throw|drop|dropped|tiny|"
     r"same|either|without|unchanged|bigger|smaller|larger|faster|written|stored|"
@@ -67,6 +67,8 @@ def _run_of_words(text: str) -> bool:
         plain = _COMPOUNDS.sub("词", text)
         if _FUNCTION.search(plain) or re.search(r"[要占,;。:]|\d ?[次读写个]", plain):
             return False
+        if len(_DOES.findall(plain)) >= 2:  # what is read, computed and written is told
+            return False
         return len(words) >= 7 and short >= 0.85 * len(words)
     glue = len(_GLUE.findall(text))
     most = 0.16 if len(words) >= 12 else 0.05
@@ -100,7 +102,7 @@ _LEAD = re.compile(
 _ACTS = re.compile(
     _FINITE.pattern.partition("|(?:^|[,:;]")[0]
     + r"|\b(?:throws|swaps|drops|leaves|replaces|skips|approximates|regenerates|"
-    r"rebuilds|recomputes|discards|cuts|applies|gives)\b"
+    r"rebuilds|recomputes|discards|cuts|applies|gives|(?:hardly|barely|fits?) (?:fits?|in|into|on))\b"
 )
 _DOES = re.compile(r"[读写乘加减除算切取存搬留装]|(?<![\^(_a-z])\d|并一|进一|出一|不再|只能")
 
@@ -179,15 +181,21 @@ _ASKS = re.compile(
 
 def is_echo(sentence: str, prompts: Sequence[frozenset[str]]) -> bool:
     """Whether a sentence says little that the question itself does not say."""
-    said = grams(sentence)
+    said = grams(_OPINION.sub(" ", sentence))
     if len(said) < 3:
         return False
     if _TITLE.search(sentence):
         return True
-    limit = 0.5 if _ASKS.search(sentence) else 0.85
+    limit = 0.5 if _ASKS.search(sentence) else 0.85 if len(said) > 5 else 0.7
     return any(sum(word in prompt for word in said) >= limit * len(said) for prompt in prompts)
 
 
+#: Adds nothing to what a sentence repeats.
+_OPINION = re.compile(
+    r"\b(?:i (?:really |do )?(?:think|believe|feel|guess|find)|in my (?:opinion|view)|really|very|"
+    r"indeed|definitely|certainly|surely|obviously)\b"
+    r"|我(?:个人)?(?:觉得|认为|想|感觉|相信)|的确|确实|真的|非常|十分|当然|显然|很"
+)
 _VALUE = re.compile(
     r"\b(?:is|are|was) (?:very |really |so |extremely |quite )?(?:important|"
     r"essential|crucial|key|relevant|vital|central|critical|significant|great|"

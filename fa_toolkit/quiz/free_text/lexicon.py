@@ -27,8 +27,9 @@ def ways(lines: str) -> tuple[Way, ...]:
     return tuple(_way(line.strip()) for line in lines.splitlines() if line.strip())
 
 
-#: What a gap in an expression may not run over: a denial or the end of a clause.
-_NO_DENIAL = r"(?!(?:not|no|never|nor|neither|without|none|nothing|instead)\b|\w{1,7}n't)"
+#: What a gap in an expression may not run over: a denial, the end of a clause, or "than", behind
+#: which stands what is compared with.
+_NO_DENIAL = r"(?!(?:not|no|never|nor|neither|without|none|nothing|instead|than)\b|\w{1,7}n't)"
 _LOOKAROUND = re.compile(r"\(\?<?![^()]*\)|\[\^[^\]]*\]")
 _DENIES = re.compile(
     r"not|n't|\bno\b|nowhere|never|without|neither|nothing|cannot|avoid|[不没无未非]"

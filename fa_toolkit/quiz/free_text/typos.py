@@ -29,7 +29,7 @@ WORDS = frozenset(
     materialised materialize materialized matrices matrix maxima maximum meaning memory
     merge merged merges mistake multiplication multiplications multiplied multiplies
     multiply negative normal normalise normalised normalization normalize normalized
-    normalizer number numbers numerator numerators numerical numerically numerous operation
+    normaliser normalizer number numbers numerator numerators numerical numerically numerous operation
     operations operator order ordinary original output outputs outside overall overflow
     overflows parallel parallelism partial perform performed piece pieces position precise
     precision previous probabilities probability process processed processing product
@@ -130,11 +130,20 @@ def corrected(word: str) -> str:
 def _nearest(word: str) -> str:
     known = _known_deletions()
     for removed in (0, 1, 2) if len(word) >= 9 else (0, 1):
-        for left in _deletions(word, removed):
-            for right in known.get(left, ()):
-                if right[0] == word[0] and abs(len(right) - len(word)) < 2 and _alike(word, right):
-                    return right
+        near = {
+            right
+            for left in _deletions(word, removed)
+            for right in known.get(left, ())
+            if right[0] == word[0] and abs(len(right) - len(word)) < 2 and _alike(word, right)
+        }
+        if near:  # the likest, and of equally like ones always the same
+            return min(near, key=lambda right: (*_unlike(word, right), right))
     return word
+
+
+def _unlike(word: str, right: str) -> tuple[int, int]:
+    """How far two words are apart: in length, then in letters at the same place."""
+    return abs(len(word) - len(right)), sum(a != b for a, b in zip(word, right, strict=False))
 
 
 _SOUNDS = ("aeiouy", "mn", "sc", "ck", "sz", "dt", "bp")
