@@ -58,7 +58,7 @@ def roofline_figure(
         reach = [x for x, _, _ in placed.values()]
         low = min([0.25, *(x / 2 for x in reach)])
         high = max([line.ridge * 20, *(x * 3 for x in reach)])
-        _ceilings(ax, line, low, high, theme)
+        _ceilings(ax, line, low, high, reach, theme)
         high_up = sorted((p for p in placed.items() if p[1][0] > line.ridge / 4),
                          key=lambda p: -p[1][0])  # fmt: skip
         for rank, (name, place) in enumerate(high_up):
@@ -80,7 +80,9 @@ def _place(name: str, point: Point, line: io_model.Roofline) -> tuple[float, flo
     return x, y, measured
 
 
-def _ceilings(ax: Axes, line: io_model.Roofline, low: float, high: float, theme: Theme) -> None:
+def _ceilings(
+    ax: Axes, line: io_model.Roofline, low: float, high: float, reach: list[float], theme: Theme
+) -> None:
     ink, soft = colour("text", theme), colour("soft", theme)
     ax.set(xscale="log", yscale="log", xlim=(low, high))
     bottom = line.attainable(low) / 2
@@ -92,7 +94,10 @@ def _ceilings(ax: Axes, line: io_model.Roofline, low: float, high: float, theme:
     ax.plot([line.ridge] * 2, [bottom, line.peak], color=soft, lw=1, ls=(0, (3, 3)))
     ax.annotate(plain(line.ridge), (line.ridge, bottom), (4, 4), textcoords="offset points",
                 color=soft, fontsize=10)  # fmt: skip
-    ax.annotate(rate(line.peak, "FLOP/s"), (high, line.peak), (-2, 6), ha="right",
+    # the peak stands where no point is: at the right end, or over the ridge
+    taken = any(x > (line.ridge * high) ** 0.5 for x in reach)
+    ax.annotate(rate(line.peak, "FLOP/s"), (line.ridge if taken else high, line.peak),
+                (2 if taken else -2, 9), ha="left" if taken else "right",
                 textcoords="offset points")  # fmt: skip
     middle = (low * line.ridge) ** 0.5 / 4
     slope = ax.transData.transform([(low, line.attainable(low)), (line.ridge, line.peak)])
@@ -123,6 +128,8 @@ def _point(
         ax.annotate(label, (x, y), (-10, 4) if left else (10, -5), textcoords="offset points",
                     va="bottom" if left else "top", ha="right" if left else "left", bbox=clear)  # fmt: skip
         return
-    thread = {"arrowstyle": "-", "color": colour("soft", theme), "lw": 0.8, "shrinkB": 6}
-    ax.annotate(label, (x, y), (0, -10 - 20 * below), textcoords="offset points", va="top",
-                ha="center", zorder=5, arrowprops=thread, bbox=clear)  # fmt: skip
+    slope = y < ax.get_ylim()[1] / 3  # under the slope there is room to the right only
+    thread = {"arrowstyle": "-", "color": colour("soft", theme), "lw": 0.8, "shrinkB": 6,
+              "relpos": (0.06 if slope else 0.5, 1)}  # fmt: skip
+    ax.annotate(label, (x, y), (-8 if slope else 0, -10 - 20 * below), textcoords="offset points",
+                va="top", ha="left" if slope else "center", zorder=5, arrowprops=thread, bbox=clear)  # fmt: skip

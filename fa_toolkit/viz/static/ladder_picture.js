@@ -145,7 +145,7 @@ function entry(axis, at, i, value, x, ladder, words) {
   const mark = ladder.linear
     ? svg("rect", { x: left, y: y - 6, width: Math.max(0.6, x(value) - left), height: 12, class: `${ink}${pale ? " fa-rest" : ""}` })
     : svg("circle", { cx: x(value), cy: y, r: 5, class: hollow ? "fa-rung-hollow" : `${ink}${pale ? " fa-rest" : ""}` });
-  const flip = x(value) > left + wide * 0.56;
+  const flip = aside(x(value) > left + wide * 0.56, at === 0 && !ladder.claim && !ladder.linear ? x(ladder.tensor.size) - x(value) : NaN);
   const inside = ladder.linear && flip;
   const claim = at === 0 && i === 1 ? ladder.claim : null;
   const ring = at === 0 && ladder.claim && (i === 1 || i === 2) ? [svg("circle", { cx: x(i === 1 ? ladder.claim.low : ladder.claim.high), cy: y, r: 9, class: "fa-rung-ring" })] : [];
@@ -155,6 +155,16 @@ function entry(axis, at, i, value, x, ladder, words) {
     class: pale ? "fa-rung-pale" : "fa-number", "data-rung": i,
   }, text);
   return [mark, ...ring, label];
+}
+
+/**
+ * Whether a number stands left of its dot: where it would, unless the tensor's line runs through it there.
+ * @param {boolean} flip
+ * @param {number} line  from the dot to the line
+ */
+function aside(flip, line) {
+  const through = (/** @type {boolean} */ left) => (left ? line < -6 && line > -72 : line > 6 && line < 72);
+  return through(flip) && !through(!flip) ? !flip : flip;
 }
 
 /**

@@ -61,7 +61,7 @@ function ruleRows(run, words) {
     const [value, note] = [html("span"), html("span", { class: "fa-rule-note" })];
     const track = name === "no_max" ? html("span", { class: "fa-track" }) : html("span", { class: "fa-track" }, bar, zero);
     const root = html("div", { class: "fa-rule" }, html("span", { class: "fa-rule-head" }, html("span", {}, words[name]), value), track, note);
-    return { name, bar, value, note, root };
+    return { name, bar, zero, value, note, root };
   });
   return {
     root: html("div", {}, html("h4", {}, words.rules), ...rows.map((row) => row.root)),
@@ -70,8 +70,9 @@ function ruleRows(run, words) {
       const found = /** @type {Record<string, number | null>} */ ({ multiply: frame.l, subtract: frame.subtract, no_max: frame.no_max });
       const close = Math.abs((frame.subtract ?? 0) - (frame.l ?? 0)) <= 1e-9 * Math.abs(frame.l ?? 0);
       const signs = /** @type {Record<string, string>} */ ({ multiply: "✓", subtract: close ? "✓" : "✗", no_max: Number.isFinite(frame.no_max) && frame.no_max ? "✓" : "✗" });
-      for (const { name, bar, value, note } of rows) {
+      for (const { name, bar, zero, value, note } of rows) {
         const sum = found[name];
+        bar.hidden = zero.hidden = sum === null;
         value.textContent = sum === null ? "" : `${small(sum)} ${signs[name]}`;
         bar.style.left = `${place(Math.min(0, sum ?? 0))}%`;
         bar.style.width = `${sum === null ? 0 : place(Math.max(0, sum)) - place(Math.min(0, sum))}%`;
