@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from . import blocks, bound, counting, keeping, levels, memory, speed, transfers
 from .record import VERDICTS, Check, Evidence, Found
-from .table import Standing, markdown, verdicts
+from .table import Shown, Standing, markdown, show, verdicts
 
 S01 = speed.same_result_faster_smaller
 S02 = speed.two_things
@@ -50,8 +50,10 @@ __all__ = [
     "Check",
     "Evidence",
     "Found",
+    "Shown",
     "Standing",
     "markdown",
+    "show",
     "verdicts",
     *ALL,
 ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, UnknownNameError
 from ..language import Text, say, using
 from .record import VERDICTS, Evidence
 
@@ -72,6 +72,33 @@ def write(folder: Path) -> list[Path]:
             path.write_text(fresh, encoding="utf-8")
             changed.append(path)
     return changed
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Several pieces of evidence, one under the other."""
+
+    evidence: tuple[Evidence, ...]
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(str, self.evidence))
+
+    def _repr_html_(self) -> str:
+        return "".join(each._repr_html_() for each in self.evidence)
+
+
+def show(*ids: str) -> Shown:
+    """The evidence for several claims, such as `show("S03", "S04")`.
+
+    Raises:
+        UnknownNameError: for an id that is no claim.
+    """
+    from . import ALL
+
+    for id in ids:
+        if id not in ALL:
+            raise UnknownNameError("claim", expected="S01..S24", got=repr(id))
+    return Shown(tuple(ALL[id]() for id in ids))
 
 
 @dataclass(frozen=True)

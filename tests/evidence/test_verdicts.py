@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fa_toolkit import evidence
-from fa_toolkit.errors import ArgumentError
+from fa_toolkit.errors import ArgumentError, UnknownNameError
 from fa_toolkit.evidence import __main__ as command
 from fa_toolkit.evidence import table
 from fa_toolkit.evidence.record import Check, Evidence, Found
@@ -121,3 +121,12 @@ def test_verdicts_beside_the_readers_own() -> None:
     for wrong in ({"S99": "holds"}, {"S01": "maybe"}):
         with pytest.raises(ArgumentError):
             evidence.verdicts(wrong)
+
+
+def test_several_are_shown_in_the_order_asked_for() -> None:
+    shown = evidence.show("S10", "S04")
+    with using("en"):
+        assert str(shown).index("S10") < str(shown).index("S04")
+        assert shown._repr_html_().count('class="fa-evidence"') == 2
+    with pytest.raises(UnknownNameError):
+        evidence.show("S25")
