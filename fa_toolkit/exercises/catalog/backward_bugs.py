@@ -37,11 +37,11 @@ class Wrong:
             k, v = (x[(0,) * (x.dim() - 2)].expand_as(x) for x in (k, v))
         scale = {"no-scale": 1.0, "scale-1-over-d": 1 / q.shape[-1]}.get(self.bug)
         scale = q.shape[-1] ** -0.5 if scale is None else scale
-        s = scale * (q @ k.mT)
-        o, lse, m, acc = self.forward(s, self.seen(q, k, causal), v, self.last(q, k, causal))
+        s, last = scale * (q @ k.mT), self.last(q, k, causal)
+        o, lse, m, acc = self.forward(s, self.seen(q, k, causal), v, last)
         p = self.rebuilt(q, k, s, lse, m, self.seen(q, k, causal, backward=True))
         ds = self.grad_scores(p, do @ v.mT, self.delta(o, do, acc))
-        dq, dk, dv = self.gradients(q, k, do, p, ds, scale, self.last(q, k, causal))
+        dq, dk, dv = self.gradients(q, k, do, p, ds, scale, last)
         return o, self.shown(lse, m, acc), dq, dk, dv
 
     def seen(self, q: Tensor, k: Tensor, causal: bool, *, backward: bool = False) -> Tensor:
@@ -79,7 +79,10 @@ class Wrong:
     def forward(self, s: Tensor, seen: Tensor, v: Tensor, last: tuple[Tensor, Tensor]) -> Tensors:
         """(o, lse, m, acc) as this bug leaves them; m is 0 in rows without keys."""
         bug = self.bug
-        full, s = s, s.masked_fill(~seen, _FINITE[self.form // 2] if bug == "finite-mask" else -_INF)
+        full, s = (
+            s,
+            s.masked_fill(~seen, _FINITE[self.form // 2] if bug == "finite-mask" else -_INF),
+        )
         highest = (full if bug == "mask-after-sum" else s).amax(-1, keepdim=True)
         m = highest.masked_fill(highest == -_INF, 0.0)
         if bug == "no-maximum":
@@ -137,8 +140,7 @@ class Wrong:
             lse = m
         if self.bug == "finite-mask" and self.form % 2:
             return (s.masked_fill(~seen, _FINITE[self.form // 2]) - lse).exp()
-        base = 2.0 if self.bug == "backward-exp2" else math.e
-        p = torch.pow(base, s - lse)
+        p = torch.exp2(s - lse) if self.bug == "backward-exp2" else torch.exp(s - lse)
         if self.bug == "dead-rows-nan" and self.form % 3 == 2:  # masked scores, then exp
             dead = ~seen.any(-1, keepdim=True)
             return p.masked_fill(~seen, 0.0).masked_fill(dead, math.nan)
@@ -146,16 +148,14 @@ class Wrong:
 
     def delta(self, o: Tensor, do: Tensor, acc: Tensor) -> Tensor:
         """Delta, [..., Nq, 1]."""
-        delta = (do * o).sum(-1, keepdim=True)
-        wrong = {
-            "no-delta": torch.zeros_like(delta),
-            "delta-sign": -delta,
-            "delta-mean": delta / o.shape[-1],
-            "delta-of-o": (o * o).sum(-1, keepdim=True),
-            "delta-of-do": (do * do).sum(-1, keepdim=True),
-            "delta-of-acc": (do * acc).sum(-1, keepdim=True),
-        }
-        return wrong.get(self.bug, delta)
+        left, right = {
+            "delta-of-o": (o, o),
+            "delta-of-do": (do, do),
+            "delta-of-acc": (do, acc),
+        }.get(self.bug, (do, o))
+        delta = (left * right).sum(-1, keepdim=True)
+        factors = {"no-delta": 0.0, "delta-sign": -1.0, "delta-mean": 1 / o.shape[-1]}
+        return delta * factors.get(self.bug, 1.0)
 
     def grad_scores(self, p: Tensor, dp: Tensor, delta: Tensor) -> Tensor:
         """dS."""
@@ -180,12 +180,16 @@ class Wrong:
         of_v = {"dv-from-ds": ds, "dv-scaled": scale * p}.get(bug, p)
         if bug in ("dv-overwritten", "dkdv-overwritten"):
             of_v = torch.where(last[1], of_v, 0.0)
-        of_k = torch.where(last[1], ds, 0.0) if bug in ("dk-overwritten", "dkdv-overwritten") else ds
+        of_k = (
+            torch.where(last[1], ds, 0.0) if bug in ("dk-overwritten", "dkdv-overwritten") else ds
+        )
         of_q = torch.where(last[0], ds, 0.0) if bug == "dq-overwritten" else ds
         return dq_scale * of_q @ k, dk_scale * of_k.mT @ q, of_v.mT @ do
 
     def shown(self, lse: Tensor, m: Tensor, acc: Tensor) -> Tensor:
         """The lse that is returned, where only that is wrong."""
+        if not self.bug.startswith("lse-"):
+            return lse
         m = m.squeeze(-1)
         l = (lse - m).exp()
         wrong = {

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 
 from ...language import Text
-from ..spec import READY_MADE, Case, Exercise, Output, Rule
+from ..spec import READY_MADE, Case, Exercise, Output, Passage, Rule
 from .backward_planted import PLANTED
 from .backward_truth import Tensors, gradient_budget, gradients, inputs, strided
 
@@ -24,11 +24,11 @@ def _summed() -> Tensors:
 
 _HALF, _BRAIN = torch.float16, torch.bfloat16
 _CASES = [
-    Case("value", "2 × 64 × 64", _with(False, lambda: inputs(64, 64, 2))),
+    Case("value", "24 × 24", _with(False, lambda: inputs(24, 24))),
     Case("value", Text("200 × 200, rising scores", "200 × 200，分数递增"),
          _with(False, lambda: inputs(200, 200, rising=True))),
-    Case("causal", "2 × 64 × 64", _with(True, lambda: inputs(64, 64, 2))),
-    Case("causal", "192 × 192", _with(True, lambda: inputs(192, 192))),
+    Case("causal", "24 × 24", _with(True, lambda: inputs(24, 24))),
+    Case("causal", "2 × 96 × 96", _with(True, lambda: inputs(96, 96, 2))),
     Case("ragged", "2 × 45 × 77", _with(False, lambda: inputs(45, 77, 2))),
     Case("ragged", Text("3 × 200 × 200, causal", "3 × 200 × 200，因果"),
          _with(True, lambda: inputs(200, 200, 3))),
@@ -81,10 +81,14 @@ FULL = Exercise(
     cases=_CASES,
     rules=(
         Rule("no-n-by-n", _with(False, lambda: inputs(384, 384)), limit=384 * 384),
-        Rule("own-work", _with(True, lambda: inputs(32, 32)),
-             forbidden=READY_MADE | {"grad", "backward", "vjp", "jacobian"}),
-    ),  # fmt: skip
+        Rule(
+            "own-work",
+            _with(True, lambda: inputs(32, 32)),
+            forbidden=READY_MADE | {"grad", "backward", "vjp", "jacobian"},
+        ),
+    ),
     variants=PLANTED,
+    passage=Passage(7, Text("The whole algorithm", "完整的算法")),
     hints=(
         Text(
             "Take o and lse first: they are chapter 04 with a mask. When they hold, look at which of "
