@@ -70,7 +70,9 @@ class Child:
         except wire.WireError as error:
             if str(error) == "late":
                 return self._late(seconds)
-            return self._dead()
+            if str(error) == "closed":
+                return self._dead()
+            return self._ended(_NONSENSE, "crashed")
 
     def _wait(self, deadline: float) -> bool:
         """Until an answer comes; False if it uses too much meanwhile."""
@@ -90,12 +92,15 @@ class Child:
                     return False
 
     def _drain(self) -> None:
-        text = os.read(self.prints, 1 << 16)
-        room = PRINTED - len(self.printed)
-        self.printed += text[: max(0, room)]
-        self.more += len(text) - len(text[: max(0, room)])
-        if not text:
-            time.sleep(0.01)  # it closed its output
+        """Take what was printed, keep the first of it, count the rest."""
+        while select.select([self.prints], [], [], 0)[0]:
+            text = os.read(self.prints, 1 << 20)
+            room = max(0, PRINTED - len(self.printed))
+            self.printed += text[:room]
+            self.more += len(text[room:])
+            if not text or select.select([self.source], [], [], 0)[0]:
+                time.sleep(0.001 if not text else 0)  # it closed its output; or it has answered
+                return
 
     def _late(self, seconds: float) -> Outcome:
         """Out of time, in code that Python cannot interrupt: ask where, then end it."""
@@ -106,7 +111,7 @@ class Child:
         return self._ended(sentence, "stopped")
 
     def _dead(self) -> Outcome:
-        status = self._reap()
+        status = self._reap(patience=1.0)
         number, line = self._place() or (0, "")
         at_en = f" It was at line {number}: {line}" if line else ""
         at_zh = f"当时在第 {number} 行：{line}" if line else ""
@@ -141,27 +146,28 @@ class Child:
                 return int(number), linecache.getline(file, int(number)).strip()
         return None
 
-    def _reap(self) -> int:
-        """Kill what is left of its session, and return how it ended."""
+    def _reap(self, patience: float = 0.0) -> int:
+        """Kill what is left of its session, and return how it ended.
+
+        Args:
+            patience: seconds in which it may end by itself, so that its status is its own.
+        """
         pid, self.pid = self.pid, 0
         if not pid:
             return 0
-        status = 0
-        for _ in range(50):  # it may be writing its last words
+        until = time.monotonic() + patience
+        while True:
             done, status = os.waitpid(pid, os.WNOHANG)
             if done:
                 break
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(pid, signal.SIGKILL)
-            time.sleep(0.01)
+            if time.monotonic() >= until:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(pid, signal.SIGKILL)
+            time.sleep(0.005)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)  # children of its own
         with contextlib.suppress(OSError):
-            while select.select([self.prints], [], [], 0)[0]:
-                before = len(self.printed) + self.more
-                self._drain()
-                if len(self.printed) + self.more == before:
-                    break
+            self._drain()
         for fd in (self.sink, self.source, self.prints):
             os.close(fd)
         return status

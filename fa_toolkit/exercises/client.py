@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -87,6 +88,7 @@ class _Server:
         self.answers: Queue[dict[str, Any] | None] = Queue()
         self.lock = threading.RLock()
         self.words: Any = None
+        self.folder: Any = None  # for the files of its checks; gone with it
 
     def start(self) -> subprocess.Popen[bytes]:
         """The running server."""
@@ -95,6 +97,9 @@ class _Server:
             if process is not None and process.poll() is None and self.owner == os.getpid():
                 return process
             self.owner, self.answers = os.getpid(), Queue()
+            self.folder = tempfile.TemporaryDirectory(
+                prefix="fa-check-", ignore_cleanup_errors=True
+            )
             self.words = tempfile.TemporaryFile()  # noqa: SIM115  (what it says if it fails)
             try:
                 self.process = subprocess.Popen(
@@ -118,7 +123,8 @@ class _Server:
                     process = self.start()
                     assert process.stdin is not None
                     try:
-                        wire.send(process.stdin.fileno(), head)
+                        told = {**head, "folder": self.folder.name}
+                        wire.send(process.stdin.fileno(), told)
                     except wire.WireError:  # it had ended meanwhile
                         self.stop()
                         if last:
@@ -155,12 +161,14 @@ class _Server:
             process, self.process = self.process, None
             if process is None or self.owner != os.getpid():
                 return
-            process.kill()
+            with contextlib.suppress(OSError):  # the judge too, whose child dies with it
+                os.killpg(process.pid, signal.SIGKILL) if _FORKS else process.kill()
             process.wait()
             for stream in (process.stdin, process.stdout, self.words):
                 with contextlib.suppress(OSError):
                     if stream is not None:
                         stream.close()
+            self.folder.cleanup()
 
 
 def _listen(process: subprocess.Popen[bytes], answers: Queue[dict[str, Any] | None]) -> None:
@@ -213,7 +221,8 @@ def _cannot_start(exercise: Exercise, fn: Any) -> Text | str | None:
     return None
 
 
+_FORKS = hasattr(os, "fork")
 #: "--one-process" where the system cannot fork.
-_arguments: list[str] = [] if hasattr(os, "fork") else ["--one-process"]
+_arguments: list[str] = [] if _FORKS else ["--one-process"]
 _server = _Server()
 atexit.register(stop)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -11,10 +12,13 @@ import torch
 from ..language import Text
 from .compare import budgets, close, parts, plain, truth_of
 from .report import Diagnosis
-from .spec import Exercise
+from .spec import Exercise, Variant
+from .symptoms import Seen, symptoms
 
 #: Cases on which one mistake often meets another; left out if no variant explains everything.
 _SIDE = {"dead-rows", "extreme-logits", "dtype"}
+#: Mistakes that a report names, and seconds spent on finding them.
+_MOST, _SECONDS = 3, 20.0
 
 
 @dataclass(frozen=True)
@@ -30,139 +34,130 @@ class Attempt:
 def diagnose(exercise: Exercise, attempts: Sequence[Attempt]) -> tuple[Diagnosis, ...]:
     """Named mistakes for these attempts, likeliest first.
 
-    A variant is named if it gives the learner's results on every attempt, right and wrong ones,
-    and is wrong on at least one. If none does, the plain cases alone decide, and then symptoms of
-    single outputs.
+    A variant explains an answer if it gives the learner's results on every attempt, right and wrong
+    ones, and is wrong on at least one. If none does, the plain cases alone decide; then a variant
+    that explains most of what is wrong and contradicts nothing that is right; then symptoms.
     """
-    for kept in (attempts, [x for x in attempts if x.property not in _SIDE]):
-        known = _known(exercise, kept)
-        if known is None:
-            continue
-        named = [
-            Diagnosis(variant.id, variant.text)
-            for variant in exercise.variants
-            if any(
-                _explains(exercise, exercise.adapt(fn), known) for fn in (variant.fn, *variant.also)
-            )
-        ]
-        if named:
-            return tuple(named)
-    return _symptoms(exercise, attempts)
+    known = [x for x in (_known(exercise, attempt) for attempt in attempts) if x is not None]
+    if len(known) < len(attempts) and not known:
+        return ()
+    weighed = _weigh(exercise, known)
+    named = [w.variant for w in weighed if w.explains(known)]
+    side = [x for x in known if x.property not in _SIDE]
+    named = named or [w.variant for w in weighed if w.explains(side)]
+    if not named:
+        near = sorted((w for w in weighed if w.share(known) >= 0.5), key=lambda w: -w.share(known))
+        named = [w.variant for w in near]
+    found = [Diagnosis(v.id, v.text, _passage(exercise, v)) for v in dict.fromkeys(named[:_MOST])]
+    if not found or not any(w.explains(known) for w in weighed):
+        seen = [Seen(x.property, x.args, x.got, x.truth, x.allowed, x.wrong) for x in known]
+        found += symptoms(exercise, seen)
+    once = {item.id: item for item in reversed(found)}
+    return tuple(item for item in found if once[item.id] is item)[:_MOST]
+
+
+def _passage(exercise: Exercise, variant: Variant) -> tuple[int, Text] | None:
+    found = variant.passage or exercise.passage
+    return None if found is None else (found.chapter, found.section)
 
 
 @dataclass(frozen=True)
 class _Known:
     """An attempt with what it is held against, worked out once for all variants."""
 
+    property: str
     make: Callable[[], tuple[Any, ...]]
+    args: tuple[Any, ...]
     got: list[Any]
     truth: list[Any]
     allowed: list[Any]
-
-    @property
-    def right(self) -> bool:
-        """Whether the result is the truth, as far as a variant is compared with it."""
-        return all(_same(*each) for each in zip(self.got, self.truth, self.allowed, strict=True))
+    wrong: bool
 
 
-def _known(exercise: Exercise, attempts: Sequence[Attempt]) -> list[_Known] | None:
-    """Wrong results first: most variants do not survive one. None if a structure is wrong."""
-    found: list[_Known] = []
-    for attempt in attempts:
-        got = parts(exercise, attempt.value)
-        if isinstance(got, Text):
-            return None
-        args = attempt.make()
-        truth = truth_of(exercise, args)
-        found.append(_Known(attempt.make, got, truth, budgets(exercise, args, truth)))
-    return sorted(found, key=lambda known: known.right)
+def _known(exercise: Exercise, attempt: Attempt) -> _Known | None:
+    """None if the result has not even the right structure: then no variant can explain it."""
+    got = parts(exercise, attempt.value)
+    if isinstance(got, Text):
+        return None
+    args = attempt.make()
+    truth = truth_of(exercise, args)
+    allowed = budgets(exercise, args, truth)
+    wrong = not all(
+        _same(g, t, a, slack=1) or (o.at_most and _less(g, t))
+        for o, g, t, a in zip(exercise.outputs, got, truth, allowed, strict=True)
+    )
+    return _Known(attempt.property, attempt.make, args, got, truth, allowed, wrong)
 
 
-def _explains(exercise: Exercise, fn: Callable[..., Any], attempts: Sequence[_Known]) -> bool:
-    differs = False
-    for known in attempts:
-        try:
-            wrong = parts(exercise, fn(*known.make()))
-        except Exception:  # the bug crashes here, so the learner's answer is not this bug's
-            return False
-        if isinstance(wrong, Text):
-            return False
-        pairs = list(zip(known.got, wrong, known.truth, known.allowed, strict=True))
-        if not all(_same(g, w, a) for g, w, _, a in pairs):
-            return False
-        differs = differs or not all(_same(w, t, a) for _, w, t, a in pairs)
-    return differs
+def _less(got: Any, target: Any) -> bool:
+    return isinstance(got, (int, float)) and bool(got <= target)
 
 
-def _same(left: Any, right: Any, allowed: Any) -> bool:
+@dataclass
+class _Weighed:
+    """One form of a variant, and how it compares with the learner's results, case by case."""
+
+    variant: Variant
+    same: dict[int, bool] = field(default_factory=dict)  # by id of the attempt
+    wrong: dict[int, bool] = field(default_factory=dict)
+
+    def explains(self, known: Sequence[_Known]) -> bool:
+        """The learner's results are this variant's, and it is wrong somewhere."""
+        all_same = all(self.same.get(id(x), False) for x in known)
+        return bool(known) and all_same and any(self.wrong[id(x)] for x in known)
+
+    def share(self, known: Sequence[_Known]) -> float:
+        """Of the wrong results the share that it explains; 0 if it contradicts a right one."""
+        if any(not x.wrong and self.wrong.get(id(x), False) for x in known):
+            return 0.0
+        wrong = [x for x in known if x.wrong]
+        hit = [x for x in wrong if self.same.get(id(x), False) and self.wrong.get(id(x), False)]
+        return len(hit) / len(wrong) if wrong else 0.0
+
+
+def _weigh(exercise: Exercise, known: Sequence[_Known]) -> list[_Weighed]:
+    """Every form of every variant against the results; the rest is left out when time is up."""
+    until = time.monotonic() + _SECONDS
+    order = sorted(known, key=lambda x: (not x.wrong, x.property in _SIDE))
+    found = []
+    for variant in exercise.variants:
+        for fn in (variant.fn, *variant.also):
+            weighed = _Weighed(variant)
+            misses = 0
+            for x in order:
+                if time.monotonic() > until:
+                    break
+                weighed.same[id(x)], weighed.wrong[id(x)] = _compare(exercise, fn, x)
+                misses += x.wrong and not weighed.same[id(x)]
+                if misses > 0.5 * sum(y.wrong for y in known):
+                    break  # it explains less than half of what is wrong
+            found.append(weighed)
+    return found
+
+
+def _compare(exercise: Exercise, fn: Callable[..., Any], known: _Known) -> tuple[bool, bool]:
+    """Whether a variant gives the learner's result, and whether it is wrong."""
+    try:
+        made = parts(exercise, exercise.adapt(fn)(*known.make()))
+    except Exception:  # the bug crashes here, so the learner's answer is not this bug's
+        return False, True
+    if isinstance(made, Text):
+        return False, True
+    rows = list(zip(known.got, made, known.truth, known.allowed, strict=True))
+    same = all(_same(g, w, a) for g, w, _, a in rows)
+    return same, not all(_same(w, t, a) for _, w, t, a in rows)
+
+
+def _same(left: Any, right: Any, allowed: Any, slack: float = 3) -> bool:
     if isinstance(left, torch.Tensor) and isinstance(right, torch.Tensor):
         if left.shape != right.shape:
             return False
-        budget = 3 * torch.as_tensor(allowed, dtype=torch.float64)
+        budget = slack * torch.as_tensor(allowed, dtype=torch.float64).cpu()
         if budget.dim() and budget.shape != left.shape:  # both are of the same wrong shape
             budget = budget.max() if budget.numel() else budget.sum()
-        return bool(close(left.detach().double(), right.detach().double(), budget).all())
+        pair = (x.detach().double().cpu() for x in (left, right))
+        return bool(close(*pair, budget).all())
     left, right = plain(left)[0], plain(right)[0]
     if isinstance(left, (int, float)) and isinstance(right, (int, float)):
-        return abs(left - right) <= 1e-9 * max(abs(left), abs(right))
+        return abs(left - right) <= 1e-9 * max(abs(left), abs(right)) or left == right
     return type(left) is type(right) and bool(left == right)
-
-
-def _symptoms(exercise: Exercise, attempts: Sequence[Attempt]) -> tuple[Diagnosis, ...]:
-    for attempt in attempts:
-        args, got = attempt.make(), parts(exercise, attempt.value)
-        if isinstance(got, Text):
-            continue
-        truth = truth_of(exercise, args)
-        for output, g, t, a in zip(
-            exercise.outputs, got, truth, budgets(exercise, args, truth), strict=True
-        ):
-            found = _symptom(output.name, g, t, a)
-            if found is not None:
-                return (found,)
-    return ()
-
-
-def _symptom(name: str, got: Any, want: Any, allowed: Any) -> Diagnosis | None:
-    if not (isinstance(got, torch.Tensor) and isinstance(want, torch.Tensor)):
-        return _factor(name, got, want)
-    if got.shape != want.shape:
-        if got.dim() == 2 and got.T.shape == want.shape:
-            return Diagnosis(
-                "transposed", Text(f"{name} came out transposed.", f"{name} 的行和列反了。")
-            )
-        return None
-    got, want = got.detach().double(), want.double()
-    if bool(got.isnan().any()) and not bool(want.isnan().any()):
-        return Diagnosis(
-            "nan",
-            Text(
-                f"{name} holds NaN: look for −inf − (−inf), 0 / 0, or elements never written.",
-                f"{name} 里有 NaN：找找 −inf − (−inf)、0 / 0，或者没有写到的元素。",
-            ),
-        )
-    finite = want.isfinite() & (want.abs() > 1e-6)
-    if not bool(finite.any()) or bool(close(got, want, torch.as_tensor(allowed)).all()):
-        return None
-    ratio = got[finite] / want[finite]
-    steady = float(ratio.max() - ratio.min()) <= 1e-3 * float(ratio.abs().max())
-    # numbers that are all nearly equal have a steady ratio whatever went wrong
-    right = want[finite]
-    steady = steady and float(right.max() - right.min()) > 0.1 * float(right.abs().max())
-    return _factor(name, float(ratio.median()), 1.0) if steady and ratio.numel() > 2 else None
-
-
-def _factor(name: str, got: Any, want: Any) -> Diagnosis | None:
-    got = plain(got)[0]
-    if not all(isinstance(x, (int, float)) and x for x in (got, want)):
-        return None
-    factor = got / want
-    if abs(factor - 1) < 1e-6:
-        return None
-    return Diagnosis(
-        "factor",
-        Text(
-            f"Every element of {name} is {factor:.4g} times what it should be.",
-            f"{name} 的每个元素都是正确值的 {factor:.4g} 倍。",
-        ),
-    )

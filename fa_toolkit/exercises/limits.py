@@ -34,6 +34,10 @@ def memory_sentence(error: BaseException) -> Text | None:
     if not isinstance(error, (MemoryError, RuntimeError)):
         return None
     text = BaseException.__str__(error)
+    if "can't start new thread" in text:
+        return Text(
+            "It started more threads than a check allows.", "启动的线程太多，超过了检查允许的数量。"
+        )
     if not isinstance(error, MemoryError) and "can't allocate memory" not in text:
         return None
     found = _ASKED.search(text)

@@ -63,7 +63,7 @@ def main() -> None:
 
 def _forked(head: dict[str, Any], *private: int) -> dict[str, Any]:
     """Have a fork judge, and pass on what it found."""
-    folder = Path(tempfile.mkdtemp(prefix="fa-check-"))
+    folder = Path(tempfile.mkdtemp(dir=head["folder"]))
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -114,7 +114,7 @@ def _alone(head: dict[str, Any]) -> dict[str, Any]:
 
     choose(head["lang"])
     exercise, seconds = EXERCISES[head["exercise"]], Seconds(*head["seconds"])
-    with tempfile.TemporaryDirectory(prefix="fa-check-") as folder:
+    with tempfile.TemporaryDirectory(dir=head["folder"]) as folder:
         made = call(lambda: rebuild(head["packed"], Path(folder)), (), seconds=seconds.call)
         if made.kind != "ok":
             return _told(not_made(exercise, made.sentence))

@@ -1,0 +1,452 @@
+"""Name a mistake nobody planted, by what it did to the numbers: factors, places, NaN, rounding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import torch
+
+from ..language import Text
+from .compare import close, plain
+from .report import Diagnosis
+from .spec import Exercise, leaves
+
+LOG2_E = 1 / math.log(2)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One result beside the truth: arguments, one item per output, and whether it is wrong."""
+
+    property: str
+    args: tuple[Any, ...]
+    got: list[Any]
+    truth: list[Any]
+    allowed: list[Any]
+    wrong: bool
+
+
+@dataclass(frozen=True)
+class _One:
+    """One wrong tensor beside the right one, both in float64."""
+
+    name: str
+    got: torch.Tensor
+    want: torch.Tensor
+    off: torch.Tensor  # which elements are wrong
+    dtype: torch.dtype
+    sizes: dict[str, int]  # lengths of the arguments' axes, for naming a factor
+
+
+def symptoms(exercise: Exercise, seen: Sequence[Seen]) -> list[Diagnosis]:
+    """What the wrong numbers have in common, likeliest cause first."""
+    found: list[Diagnosis] = []
+    for item in seen:
+        if not item.wrong:
+            continue
+        for output, g, t, a in zip(
+            exercise.outputs, item.got, item.truth, item.allowed, strict=True
+        ):
+            found += _of_output(output.name, g, t, a, item.args)
+    found += _of_properties(seen)
+    counts = {d.id: sum(e.id == d.id for e in found) for d in found}
+    first = {d.id: d for d in reversed(found)}
+    order = sorted(first, key=lambda name: (_RANK.index(name), -counts[name]))
+    return [first[name] for name in order]
+
+
+#: What says most comes first.
+_RANK = [
+    "transposed", "factor", "lse-base-2", "offset", "row-factor", "head-mapping", "dead-rows-nan",
+    "dtype-rounding", "diagonal", "overflow", "all-zero", "nan", "last-partial-block", "strides-assumed",
+    "wrong-dtype", "alignment", "first-block", "last-rows", "dead-rows", "extreme-logits",
+]  # fmt: skip
+
+
+def _of_output(name: str, got: Any, want: Any, allowed: Any, args: Any) -> list[Diagnosis]:
+    if not (isinstance(got, torch.Tensor) and isinstance(want, torch.Tensor)):
+        number = _number_factor(name, got, want)
+        return [number] if number else []
+    dtype = got.dtype
+    got, want = got.detach().double().cpu(), want.double().cpu()
+    if got.shape != want.shape:
+        if got.dim() >= 2 and got.mT.shape == want.shape:
+            return [_transposed(name)]
+        return []
+    off = ~close(got, want, torch.as_tensor(allowed, dtype=torch.float64).cpu())
+    if not bool(off.any()):
+        return []
+    one = _One(name, got, want, off, dtype, _sizes(args))
+    return [found for look in _LOOKS if (found := look(one)) is not None]
+
+
+def _sizes(args: Any) -> dict[str, int]:
+    tensors = [x for x in leaves(args) if isinstance(x, torch.Tensor) and x.dim() >= 2]
+    if not tensors:
+        return {}
+    sizes = {"D": tensors[0].shape[-1], "N": tensors[0].shape[-2]}
+    if len(tensors) > 1:
+        sizes["Nk"] = tensors[1].shape[-2]
+    return sizes
+
+
+def _transposed(name: str) -> Diagnosis:
+    return Diagnosis("transposed", Text(f"{name} came out transposed.", f"{name} 的行和列反了。"))
+
+
+def _turned(one: _One) -> Diagnosis | None:
+    square = one.want.dim() >= 2 and one.want.shape[-1] == one.want.shape[-2] > 1
+    return _transposed(one.name) if square and _alike(one.got.mT, one.want) else None
+
+
+def _alike(left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Equal but for rounding, infinities included."""
+    finite = right[right.isfinite()].abs()
+    scale = float(finite.max()) if finite.numel() else 1.0
+    return bool(close(left, right, torch.tensor(1e-3 * max(scale, 1e-30))).all())
+
+
+def _nan(one: _One) -> Diagnosis | None:
+    nan = one.got.isnan() & ~one.want.isnan()
+    if not bool(nan.any()):
+        return None
+    dead = ~one.want.isfinite() | (one.want == 0)
+    if one.want.dim() >= 2:
+        dead = dead.all(-1, keepdim=True).expand_as(one.want)
+    if bool(dead.any()) and bool((nan == dead).all()):
+        return Diagnosis(
+            "dead-rows-nan",
+            Text(
+                f"{one.name} is NaN exactly in the rows that see no key: −inf − (−inf), or 0 / 0.",
+                f"{one.name} 恰好在看不到 key 的行上是 NaN：−inf − (−inf)，或 0 / 0。",
+            ),
+        )
+    return Diagnosis(
+        "nan",
+        Text(
+            f"{one.name} holds NaN: look for −inf − (−inf), 0 / 0, or elements never written.",
+            f"{one.name} 里有 NaN：找找 −inf − (−inf)、0 / 0，或者没有写到的元素。",
+        ),
+    )
+
+
+def _overflow(one: _One) -> Diagnosis | None:
+    if not bool((one.got.isinf() & one.want.isfinite()).any()):
+        return None
+    return Diagnosis(
+        "overflow",
+        Text(
+            f"{one.name} is infinite where it should not be: e^s overflows unless the maximum of "
+            "the row is subtracted first, or a row divides by 0.",
+            f"{one.name} 不该是无穷的地方成了无穷：没有先减去行最大值，e^s 就会溢出；或者某一行除以了 0。",
+        ),
+    )
+
+
+def _zero(one: _One) -> Diagnosis | None:
+    if bool(one.got.any()) or not bool(one.want.any()) or one.want.numel() < 2:
+        return None
+    return Diagnosis(
+        "all-zero",
+        Text(
+            f"{one.name} is 0 everywhere: it was made and never written.",
+            f"{one.name} 全是 0：建好之后没有写入。",
+        ),
+    )
+
+
+def _ratio(one: _One) -> torch.Tensor:
+    """got / want where that says something, NaN elsewhere."""
+    useful = one.want.isfinite() & one.got.isfinite() & (one.want.abs() > 1e-6)
+    return torch.where(useful, one.got / one.want, math.nan)
+
+
+def _factor(one: _One) -> Diagnosis | None:
+    ratio = _ratio(one)
+    ratio = ratio[~ratio.isnan()]
+    right = one.want[one.want.isfinite() & (one.want.abs() > 1e-6)]
+    if ratio.numel() < 3 or float(right.max() - right.min()) <= 0.1 * float(right.abs().max()):
+        return None  # numbers that are all nearly equal have a steady ratio whatever went wrong
+    factor = float(ratio.median())
+    if float(ratio.max() - ratio.min()) > 1e-3 * float(ratio.abs().max()) or abs(factor) < 1e-12:
+        return None
+    if one.name == "lse" and math.isclose(factor, LOG2_E, rel_tol=1e-3):
+        return Diagnosis(
+            "lse-base-2",
+            Text(
+                "lse is in base 2; it should be natural: multiply by ln 2.",
+                "lse 用了以 2 为底的对数；应为自然对数，乘上 ln 2。",
+            ),
+        )
+    return _of_factor(one.name, factor, one.sizes)
+
+
+def _of_factor(name: str, factor: float, sizes: dict[str, int]) -> Diagnosis | None:
+    if abs(factor - 1) < 1e-6:
+        return None
+    known, zh = _named_factor(factor, sizes)
+    return Diagnosis(
+        "factor",
+        Text(
+            f"Every element of {name} is {factor:.4g} times what it should be.{known}",
+            f"{name} 的每个元素都是正确值的 {factor:.4g} 倍。{zh}",
+        ),
+    )
+
+
+def _named_factor(factor: float, sizes: dict[str, int]) -> tuple[str, str]:
+    """What the factor is in terms of the problem, as a sentence that follows."""
+    known = {"log2 e": LOG2_E, "ln 2": math.log(2)}
+    for name, size in sizes.items():
+        known |= {
+            f"√{name}": size**0.5,
+            f"1/√{name}": size**-0.5,
+            name: size,
+            f"1/{name}": 1 / size,
+        }
+    for name, value in known.items():
+        if value != 1 and math.isclose(factor, value, rel_tol=1e-3):
+            if name in ("log2 e", "ln 2"):
+                return (
+                    f" That is {name}: e^x and 2^x, or their logarithms, are mixed.",
+                    f"这就是 {name}：e^x 与 2^x（或它们的对数）混用了。",
+                )
+            return (
+                f" That is {name}: look where the scale enters.",
+                f"这就是 {name}：看看缩放用在哪里。",
+            )
+    return "", ""
+
+
+def _number_factor(name: str, got: Any, want: Any) -> Diagnosis | None:
+    got = plain(got)[0]
+    if not all(isinstance(x, (int, float)) and x and math.isfinite(x) for x in (got, want)):
+        return None
+    return _of_factor(name, got / want, {})
+
+
+def _offset(one: _One) -> Diagnosis | None:
+    """lse that is off by the same amount everywhere."""
+    both = one.want.isfinite() & one.got.isfinite()
+    difference = (one.got - one.want)[both]
+    if one.name != "lse" or difference.numel() < 3:
+        return None
+    amount = float(difference.median())
+    if abs(amount) < 1e-4 or float((difference - amount).abs().max()) > 1e-3 * abs(amount):
+        return None
+    return Diagnosis(
+        "offset",
+        Text(
+            f"Every lse is off by {amount:.4g}: l is {math.exp(min(amount, 700)):.4g} times what it "
+            "should be.",
+            f"每个 lse 都差 {amount:.4g}：l 是正确值的 {math.exp(min(amount, 700)):.4g} 倍。",
+        ),
+    )
+
+
+def _row_factor(one: _One) -> Diagnosis | None:
+    if one.want.dim() < 2 or one.want.shape[-1] < 3 or one.name in ("s", "p"):
+        return None
+    ratio = _ratio(one)
+    known = ~ratio.isnan()
+    rows = known.sum(-1) >= 3
+    if not bool(rows.any()):
+        return None
+    filled = torch.where(known, ratio, ratio.nanmedian(-1, keepdim=True).values)[rows]
+    spread = filled.amax(-1) - filled.amin(-1)
+    if bool((spread > 1e-2 * filled.abs().amax(-1)).any()):
+        return None
+    per_row = filled.median(-1).values
+    more = bool((per_row <= 1 + 1e-6).all())
+    less = bool((per_row >= 1 - 1e-6).all())
+    en = " l is too large: something is counted that should not be." if more else ""
+    zh = " l 偏大：算进了不该算的。" if more else ""
+    if less and not more:
+        en, zh = " l is too small: something is missing in it.", " l 偏小：里面少了东西。"
+    return Diagnosis(
+        "row-factor",
+        Text(
+            f"Every row of {one.name} is right up to a factor of its own: the sum over V is right, "
+            f"the division is not.{en}",
+            f"{one.name} 的每一行只差一个倍数：对 V 的加权和是对的，错在除法。{zh}",
+        ),
+    )
+
+
+def _heads(one: _One) -> Diagnosis | None:
+    """Slices along the heads (or batches) that hold each other's results."""
+    for axis in range(one.want.dim() - 2):
+        count = one.want.shape[axis]
+        if not 2 <= count <= 8:
+            continue
+        got, want = one.got.unbind(axis), one.want.unbind(axis)
+        wrong = [i for i in range(count) if not _alike(got[i], want[i])]
+        if wrong and all(any(_alike(got[i], w) for w in want) for i in wrong):
+            pairs = [(i, j) for i, j in permutations(range(count), 2) if _alike(got[i], want[j])]
+            here, there = next((i, j) for i, j in pairs if i in wrong)
+            return Diagnosis(
+                "head-mapping",
+                Text(
+                    f"Index {here} of axis {axis} of {one.name} holds what index {there} should: "
+                    "heads or batches are mapped wrongly.",
+                    f"{one.name} 第 {axis} 维的第 {here} 个装着第 {there} 个该有的结果："
+                    "头或 batch 的对应关系错了。",
+                ),
+            )
+    return None
+
+
+def _diagonal(one: _One) -> Diagnosis | None:
+    """Which scores are −inf: compare with the mask moved by a few columns."""
+    if one.want.dim() < 2 or not bool((one.want == -math.inf).any()):
+        return None
+    hidden, mine = one.want == -math.inf, one.got == -math.inf
+    if bool((hidden == mine).all()):
+        return None
+    for shift in (1, -1, 2, -2):
+        moved = torch.roll(hidden, shift, -1)
+        inner = slice(abs(shift), hidden.shape[-1] - abs(shift))
+        if bool((moved[..., inner] == mine[..., inner]).all()) and bool(moved[..., inner].any()):
+            en = f"{abs(shift)} column{'s' if abs(shift) > 1 else ''} too far to the "
+            en += "right" if shift > 0 else "left"
+            zh = f"偏{'右' if shift > 0 else '左'} {abs(shift)} 列"
+            return Diagnosis(
+                "diagonal",
+                Text(f"The mask of {one.name} lies {en}.", f"{one.name} 的掩码{zh}。"),
+            )
+    return None
+
+
+def _rounding(one: _One) -> Diagnosis | None:
+    finite = one.want.isfinite() & one.got.isfinite()
+    if not bool((finite | ~one.off).all()) or one.want.numel() < 2:
+        return None
+    scale = float(one.want[finite].abs().max())
+    worst = float((one.got - one.want)[finite].abs().max())
+    halves = one.dtype in (torch.float32, torch.float64) and scale > 0
+    if not halves or not 1e-8 < worst / scale < 4e-3:
+        return None
+    kind = "float16"
+    for name in ("bfloat16", "float16", "float32"):
+        dtype = getattr(torch, name)
+        if dtype != one.dtype and bool(
+            (one.got[finite].to(dtype).double() == one.got[finite]).all()
+        ):
+            kind = name
+    return Diagnosis(
+        "dtype-rounding",
+        Text(
+            f"{one.name} is off by {worst / scale:.0e} of its size: no wrong formula, but rounding to "
+            f"a coarser type on the way, such as {kind}, or TF32 in a product.",
+            f"{one.name} 的相对误差约 {worst / scale:.0e}：公式没错，中途舍入到了更粗的类型，"
+            f"例如 {kind}，或乘积用了 TF32。",
+        ),
+    )
+
+
+def _places(one: _One) -> Diagnosis | None:
+    """Rows before a certain one are right, those from it on are wrong, or the other way round."""
+    if one.want.dim() < 2 or one.want.shape[-2] < 4:
+        return None
+    rows = one.off.any(-1).reshape(-1, one.want.shape[-2]).any(0)
+    count, first = int(rows.sum()), int(rows.int().argmax())
+    if count == len(rows) or not bool(rows[first : first + count].all()):
+        return None
+    if first == 0:
+        return Diagnosis(
+            "first-block",
+            Text(
+                f"Only the first {count} rows of {one.name} are wrong.",
+                f"{one.name} 只有前 {count} 行是错的。",
+            ),
+        )
+    if first + count == len(rows):
+        return Diagnosis(
+            "last-rows",
+            Text(
+                f"{one.name} is right up to row {first - 1} and wrong from row {first} on.",
+                f"{one.name} 到第 {first - 1} 行为止是对的，从第 {first} 行起是错的。",
+            ),
+        )
+    return None
+
+
+_LOOKS: tuple[Callable[[_One], Diagnosis | None], ...] = (
+    _turned, _zero, _factor, _offset, _row_factor, _heads, _diagonal, _nan, _overflow, _rounding,
+    _places,
+)  # fmt: skip
+
+#: What it usually is when cases of these properties alone are wrong.
+_CAUSES: tuple[tuple[frozenset[str], str, Text], ...] = (
+    (
+        frozenset({"ragged"}),
+        "last-partial-block",
+        Text(
+            "Only lengths that no block divides fail: the last, partial block is left out, or what "
+            "lies past its end is counted.",
+            "只有长度不是块大小整数倍时才错：最后那个不满的块被漏掉了，或者它后面的位置被算了进来。",
+        ),
+    ),
+    (
+        frozenset({"strides", "sum-gradient", "leading"}),
+        "strides-assumed",
+        Text(
+            "Only inputs that are not contiguous fail: strides are assumed instead of asked for.",
+            "只有内存不连续的输入才错：步长是想当然的，没有去问张量。",
+        ),
+    ),
+    (
+        frozenset({"dtype"}),
+        "wrong-dtype",
+        Text(
+            "Only half precision fails: a result or an accumulator has the wrong type.",
+            "只有半精度时才错：结果或累加器的类型不对。",
+        ),
+    ),
+    (
+        frozenset({"more-keys", "more-queries"}),
+        "alignment",
+        Text(
+            "Only Nq ≠ Nk fails: query i stands at key position i + Nk − Nq, not at i.",
+            "只有 Nq ≠ Nk 时才错：query i 位于 key 位置 i + Nk − Nq，而不是 i。",
+        ),
+    ),
+    (
+        frozenset({"heads"}),
+        "head-mapping",
+        Text(
+            "Only several heads fail: which key head a query head reads is wrong.",
+            "只有多个头时才错：query 头读的 key 头不对。",
+        ),
+    ),
+    (
+        frozenset({"dead-rows"}),
+        "dead-rows",
+        Text(
+            "Only rows without any key fail: there m stays −inf and l stays 0. The result is o = 0, "
+            "lse = −inf.",
+            "只有看不到任何 key 的行出错：那里 m 一直是 −inf，l 一直是 0。结果应是 o = 0、lse = −inf。",
+        ),
+    ),
+    (
+        frozenset({"extreme-logits"}),
+        "extreme-logits",
+        Text(
+            "Only very large or very small scores fail: the maximum is not subtracted, or a finite "
+            "number stands where −inf should.",
+            "只有极大或极小的分数出错：没有减去最大值，或者该用 −inf 的地方用了有限的数。",
+        ),
+    ),
+)
+
+
+def _of_properties(seen: Sequence[Seen]) -> Iterator[Diagnosis]:
+    wrong = {x.property for x in seen if x.wrong}
+    right = {x.property for x in seen} - wrong
+    for names, kind, text in _CAUSES:
+        if wrong and wrong <= names and right - names:
+            yield Diagnosis(kind, text)
