@@ -238,6 +238,15 @@ def test_source_of_functions_classes_and_kernels(capsys: pytest.CaptureFixture[s
         course.show_source(len)
 
 
+def test_source_around_a_name() -> None:
+    code = "def f(\n    FLAG: tl.constexpr,\n):\n    if FLAG:\n        a = 1\n\n    b = 2\n    c = FLAG2"
+    wanted = "...\n    if FLAG:\n        a = 1\n    ...\n"
+    assert source.lines_around(code, "FLAG") == wanted
+    assert source.lines_around("for i in g(FLAG):\n    x = 1", "FLAG").endswith(":\n    ...\n")
+    with pytest.raises(ArgumentError):
+        source.lines_around(code, "FLA")
+
+
 def test_a_plain_figure_follows_the_theme() -> None:
     from matplotlib import rc_context
     from matplotlib.figure import Figure

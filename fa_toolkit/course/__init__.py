@@ -283,12 +283,15 @@ def show_verdict(verdict: Any) -> None:
     verdict_card(verdict).show()
 
 
-def show_source(obj: Any) -> None:
+def show_source(obj: Any, around: str = "") -> None:
     """Show the source of a function, class or Triton kernel, with its file and line.
 
+    Args:
+        around: a name such as "HAS_SINK": only the lines that hold it, with the blocks they open.
+
     Raises:
-        ArgumentError: if it has no Python source.
+        ArgumentError: if it has no Python source, or no line holds the name.
     """
     from .source import source_card
 
-    source_card(obj).show()
+    source_card(obj, around).show()

@@ -17,11 +17,14 @@ _TOOLS = re.compile(r"  # (?:fmt: skip|noqa|type: ignore)[^\n]*")
 _LINE = Text("{file}, line {line}", "{file} 第 {line} 行")
 
 
-def source_card(thing: Any) -> Card:
+def source_card(thing: Any, around: str = "") -> Card:
     """The source of `thing`, highlighted, with its file and line.
 
+    Args:
+        around: a name; only the lines that hold it are shown, each with the block it opens.
+
     Raises:
-        ArgumentError: if `thing` has no Python source.
+        ArgumentError: if `thing` has no Python source, or no line holds the name.
     """
     plain = unwrapped(thing)
     try:
@@ -35,6 +38,8 @@ def source_card(thing: Any) -> Card:
             hint="fa.course.show_source(fa.kernels.vector_add_kernel)",
         ) from None
     code = _TOOLS.sub("", inspect.cleandoc("\n" + "".join(lines))) + "\n"
+    if around:
+        code = lines_around(code, around)
     name = getattr(plain, "__name__", type(plain).__name__)
     where = say(_LINE, file=_short(file), line=max(1, start))
     body = (
@@ -43,6 +48,38 @@ def source_card(thing: Any) -> Card:
         f'<pre class="fc-code">{highlighted(code)}</pre>'
     )
     return Card(body, f"# {where}\n{code}")
+
+
+def lines_around(code: str, name: str) -> str:
+    """The lines of `code` that hold `name`, with the blocks an `if` opens; `...` for what lies between.
+
+    Declarations of a constexpr are left out: they say only that there is such a flag.
+
+    Raises:
+        ArgumentError: if there is no such line.
+
+    Example:
+        >>> lines_around("a = 1\\nif FLAG:\\n    a = 2", "FLAG").splitlines()
+        ['...', 'if FLAG:', '    a = 2']
+    """
+    word, kept, block = re.compile(rf"\b{re.escape(name)}\b"), list[str](), -1
+    for line in code.splitlines():
+        indent = len(line) - len(line.lstrip())
+        if line.strip() and indent <= block:
+            block = -1
+        found = bool(word.search(line)) and ": tl.constexpr" not in line
+        if found and line.lstrip().startswith("if ") and line.rstrip().endswith(":"):
+            block = indent
+        if not line.strip():
+            continue
+        if found or block >= 0:
+            kept.append(line)
+        elif not kept or kept[-1].strip() != "...":
+            kept.append(" " * indent + "...")
+    if not any(line.strip() != "..." for line in kept):
+        expected = Text("a name that the source holds", "源码里有的名字")
+        raise ArgumentError("around", expected=expected, got=repr(name))
+    return "\n".join(kept) + "\n"
 
 
 def unwrapped(thing: Any) -> Any:
