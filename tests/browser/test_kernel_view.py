@@ -99,12 +99,22 @@ def test_the_view_in_jupyterlab(lab: Lab) -> None:
             page.keyboard.press(key)
             assert f"step {step} of 19" in root.inner_text()
         _in_other_steps_themes_and_languages(notebook, root)
+        root.focus()
+        page.keyboard.press("End")
+        page.wait_for_timeout(200)  # Python hears the step a little later
         notebook.save()
         assert notebook.problems == []
         notebook.reload()
         page.locator(VIEW).wait_for()
         assert "program" in page.locator(VIEW).inner_text()
+        assert _pane_shows(page, ".fa-ran")  # though the pane was filled before it had a height
         assert [p for p in notebook.problems if "Failed to fetch" not in p] == []
+
+
+def _pane_shows(page: Any, line: str) -> bool:
+    box = page.locator(line).first.bounding_box()
+    pane = page.locator(".fa-listing").bounding_box()
+    return bool(pane["y"] <= box["y"] <= pane["y"] + pane["height"])
 
 
 def _in_other_steps_themes_and_languages(notebook: Notebook, root: Any) -> None:
@@ -144,9 +154,7 @@ def test_a_page_of_its_own_plays_without_kernel_and_network(lang: str, tmp_path:
                 middle = page.locator(".fa-range").evaluate("e => Math.round(e.max / 2)")
                 _scrub(page, middle)
                 _shot(page, f"{name}_{lang}_{scheme}_{width}_middle")
-                shown = page.locator(".fa-touches").first
-                box, pane = shown.bounding_box(), page.locator(".fa-listing").bounding_box()
-                assert pane["y"] <= box["y"] <= pane["y"] + pane["height"]  # the pane has followed
+                assert _pane_shows(page, ".fa-touches")  # the pane has followed
                 height = root.bounding_box()["height"]
                 page.keyboard.press("End")
                 assert root.bounding_box()["height"] == height  # nothing jumps

@@ -62,6 +62,7 @@ function build(shell) {
       runs.forEach((/** @type {any} */ run, /** @type {number} */ i) => run.draw(step, open && i === 0));
       ask.show(open);
     },
+    close: () => pane.close(),
   };
 }
 
@@ -86,8 +87,20 @@ function sourcePane(source, sides) {
   const root = html("div", { class: "fa-listing", tabindex: "-1" }, ...lines);
   /** @type {Set<number>} */
   let shown = new Set();
+  /** @type {HTMLElement[]} */
+  let middle = []; // the lines that should be seen
+  const follow = () => {
+    if (!middle.length) return void (root.scrollTop = 0);
+    const places = middle.map((line) => line.offsetTop);
+    const [top, bottom] = [Math.min(...places), Math.max(...places)];
+    const half = root.clientHeight / 2;
+    root.scrollTop = Math.max(0, Math.min((top + bottom) / 2, top + half - 30) - half); // the page itself never moves
+  };
+  const watch = new ResizeObserver(follow); // a pane that is not on the page yet has no height to scroll in
+  watch.observe(root);
   return {
     root,
+    close: () => watch.disconnect(),
     /**
      * @param {(KernelReel | null)[]} reels
      * @param {number} step
@@ -99,7 +112,7 @@ function sourcePane(source, sides) {
         row?.marks.forEach((mark) => mark.classList.remove("fa-here"));
       }
       shown = new Set();
-      let [top, bottom] = [Infinity, -Infinity];
+      middle = [];
       reels.forEach((reel, side) => {
         if (!reel) return;
         const here = reel.span(step);
@@ -113,13 +126,10 @@ function sourcePane(source, sides) {
           row.root.classList.toggle("fa-touches", touching.has(reel.line[i]) || row.root.classList.contains("fa-touches"));
           row.marks[side].classList.add("fa-here");
           if (side > 0 && reels[0]) continue;
-          const y = row.root.offsetTop;
-          if (!touching.size || touching.has(reel.line[i])) [top, bottom] = [Math.min(top, y), Math.max(bottom, y)];
+          if (!touching.size || touching.has(reel.line[i])) middle.push(row.root);
         }
       });
-      if (top === Infinity) return void (root.scrollTop = 0);
-      const middle = Math.min((top + bottom) / 2, top + root.clientHeight / 2 - 30);
-      root.scrollTop = Math.max(0, middle - root.clientHeight / 2); // the page itself never moves
+      follow();
     },
   };
 }
