@@ -17,6 +17,7 @@ from ..errors import BankError
 from ..language import Text
 from . import faults
 from .bank import Known, check_question, find_files, read_sides
+from .free_text.pattern_lint import lexicon_faults, pattern_faults
 from .keys import key_value, trace_table
 from .models import (
     ChapterFile,
@@ -27,6 +28,7 @@ from .models import (
     TraceQuestion,
 )
 from .question import Bilingual
+from .text_question import TextQuestion
 from .yaml_source import Source, read_yaml
 
 UNLIKELY = 0.02  # a bank as lopsided as that by chance
@@ -57,6 +59,9 @@ def lint(path: str | Path | None = None) -> list[BankError]:
     seen: set[str] = set()
     for file in files:
         found += _file(file, known, read, seen)
+    lexicon = files[0].parent / "patterns" / "lexicon.yaml"
+    if lexicon.is_file():
+        found += lexicon_faults(lexicon)
     return found + list(_habits(read, str(files[0] if len(files) == 1 else files[0].parent)))
 
 
@@ -102,6 +107,8 @@ def _question(source: Source, at: int, question: Question) -> Iterator[BankError
         yield from _number(question, place)
     elif isinstance(question, TraceQuestion):
         trace_table(question)
+    elif isinstance(question, TextQuestion):
+        yield from pattern_faults(question)
 
 
 def _options(question: ChoiceQuestion | ManyQuestion, place: Place) -> Iterator[BankError]:

@@ -201,3 +201,65 @@ def test_the_sample_for_contributors_is_a_good_bank(tmp_path: Path) -> None:
     bank = load_bank(path)
     assert {q.kind for q in bank.questions.values()} == {"choice", "number", "trace"}
     assert bank.compute_keys()["Q-90-cache"] == 512
+
+
+# patterns of written answers
+
+PATTERNS = (Path(__file__).parent / "small_patterns.yaml").read_text("utf-8")
+
+
+def of_patterns(folder: Path, text: str, lexicon: str | None = None) -> list[str]:
+    """What lint says of the small bank with these patterns."""
+    path = small_bank.write_bank(folder)
+    patterns = next(path.parent.rglob("patterns/Q-03-own-words.yaml"))
+    patterns.write_text(text, encoding="utf-8")
+    if lexicon is not None:
+        patterns.with_name("lexicon.yaml").write_text(lexicon, encoding="utf-8")
+    return [line for line in said(path) if "/patterns/" in line]
+
+
+def test_sound_patterns_have_no_fault(tmp_path: Path) -> None:
+    assert of_patterns(tmp_path, PATTERNS) == []
+
+
+#: what is replaced, by what, the field of the fault, what its message says
+WRONG_PATTERNS = {
+    "unheard": ("It is multiplied by a factor.", "It is pink.", "points.factor.said[0]", "is heard"),
+    "heard": ("It is added.", "It is multiplied.", "points.factor.unsaid[0]", "not heard"),
+    "asserted": (
+        "It is not subtracted.", "It is subtracted.", "misconceptions.subtract.unsaid[0]", "not heard",
+    ),
+    "asked though not meant": (
+        "It is not subtracted.", "It is taken off.", "misconceptions.subtract.unsaid[0]", "not heard",
+    ),
+    "not asked": ("It is taken off.", "It is green.", "misconceptions.subtract.asked[0]", "asked about"),
+    "asked and asserted": (
+        "It is taken off.", "It is subtracted.", "misconceptions.subtract.asked[0]", "asked about",
+    ),
+    "one language": (", 乘以一个因子。", "", "points.factor.said", "in Chinese"),
+    "nothing for maybe": (
+        '    asked: [It is taken off., 把差值去掉。]\n', "", "misconceptions.subtract", "asked about",
+    ),
+    "runs away": ("    taken off\n", "    taken.*off\n    taken off\n", "acts.TAKEN", "bounded"),
+    "too wide": ("    taken off\n", "    taken.{0,999}off\n    taken off\n", "acts.TAKEN", "300"),
+    "no end": ("    taken off\n", "    taken.{2,}off\n    taken off\n", "acts.TAKEN", "bounded"),
+    "unused": ("  TAKEN: |", "  IDLE: |\n    idle\n  TAKEN: |", "acts.IDLE", "a pattern uses"),
+    "unknown": ('"c: TAKEN"', '"c: TAKEM"', "misconceptions.subtract.maybe[0]", "TAKEN"),
+    "unreadable": ('"c: TAKEN"', '"c: taken"', "misconceptions.subtract.maybe[0]", "taken"),
+    "no such point": ("cancels: [factor]", "cancels: [facter]", "cancels[0]", "facter"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG_PATTERNS)
+def test_faults_of_patterns_are_named(name: str, tmp_path: Path) -> None:
+    old, new, field, message = WRONG_PATTERNS[name]
+    assert old in PATTERNS
+    found = of_patterns(tmp_path, PATTERNS.replace(old, new))
+    assert any(field in line and message in line for line in found), found
+    assert all("Q-03-own-words.yaml:" in line for line in found)
+
+
+def test_a_lexicon_of_ones_own_is_looked_at(tmp_path: Path) -> None:
+    words = "things:\n  RESCALE: |\n    (?:multiplied)+\n    factor.*\n    乘\nacts:\n  EQUAL: |\n    same\n    一样\n"
+    found = of_patterns(tmp_path, PATTERNS, words)
+    assert any("lexicon.yaml:" in line and "factor.*" in line for line in found), found

@@ -42,10 +42,14 @@ class PointFile(_Strict):
 
 
 class MisconceptionFile(_Strict):
-    """How a misconception is said; `maybe` is said too vaguely to subtract, so the learner is asked."""
+    """How a misconception is said; `maybe` is said too vaguely to subtract, so the learner is asked.
+
+    `asked` are examples of `maybe`, as `said` are of `patterns`.
+    """
 
     patterns: Lines
     maybe: list[str] = Field(default_factory=list)
+    asked: list[str] = Field(default_factory=list)
     cancels: list[str] = Field(default_factory=list)
     said: Lines
     unsaid: Lines
