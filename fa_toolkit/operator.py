@@ -14,11 +14,11 @@ from typing import Any, NamedTuple, NoReturn
 
 import torch
 from torch import Tensor
-from torch.autograd import forward_ad
 
 from .errors import BackendUnavailable
 from .language import Text
 from .reference.varlen import each_backward, each_forward
+from .repeated import is_plain
 
 # what is not a tensor, in the order of both schemas and of `Options`
 _OPTIONS = (
@@ -270,14 +270,7 @@ def run_attention(*arguments: Any) -> tuple[Tensor, Tensor]:
 
     PyTorch's way to the operator takes longer than the kernel at a few hundred tokens.
     """
-    if not torch.compiler.is_compiling() and torch._C._len_torch_dispatch_stack() == 0:
-        tensors = [x for x in arguments[:_TENSORS] if x is not None]
-        recorded = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
-        plain = (
-            all(type(x) is Tensor and not x.is_meta for x in tensors)
-            and forward_ad._current_level < 0
-        )
-        if plain and not recorded:
-            return _forward(*arguments)
+    if is_plain(*(x for x in arguments[:_TENSORS] if x is not None)):
+        return _forward(*arguments)
     o, lse = attention_op(*arguments)
     return o, lse

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from .backward_dq import flash_backward_dq_kernel
     from .flash_backward import flash_backward
     from .flash_decode import flash_decode, flash_decode_kernel
-    from .flash_forward import flash_forward, flash_forward_kernel, online_softmax_step
+    from .flash_forward import (
+        flash_forward,
+        flash_forward_kernel,
+        online_softmax_step,
+        prepare_forward,
+    )
     from .flash_varlen import flash_backward_varlen, flash_forward_varlen
     from .launching import device, launch
     from .matmul import matmul, matmul_kernel
@@ -53,6 +58,7 @@ _HOMES = {
     "merge_parts_kernel": "merge_parts",
     "online_row_softmax_kernel": "row_softmax",
     "online_softmax_step": "flash_forward",
+    "prepare_forward": "flash_forward",
     "record": "recording",
     "record_lines": "recording",
     "row_softmax": "row_softmax",
@@ -89,6 +95,7 @@ __all__ = [
     "mode",
     "online_row_softmax_kernel",
     "online_softmax_step",
+    "prepare_forward",
     "record",
     "record_lines",
     "require",

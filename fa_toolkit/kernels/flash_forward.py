@@ -5,7 +5,9 @@ No gradients: those are in `flash_backward`; `fa_toolkit.flash_attention` is the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import torch
 import triton
@@ -18,6 +20,7 @@ from .decode_configuration import choose_split
 from .descriptors import readable, rows_of
 from .launching import on_device_of, require_kernels
 from .precision import dot_precision
+from .prepared import Launch
 from .tiles import (
     LN_2,
     LOG2_E,
@@ -244,45 +247,97 @@ def flash_forward(
         DtypeError: if the device cannot compute this type.
         ArgumentError: if the tile cannot run on this device.
     """
-    require_kernels(q, k, v)
-    call = Call.of(
+    ready = prepare_forward(
         q, k, v, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,
-        dropout_p=dropout_p, seed=seed,
+        dropout_p=dropout_p, seed=seed, tile=tile,
     )  # fmt: skip
+    return ready(q, k, v)
+
+
+def prepare_forward(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    *,
+    tile: TileShape | None = None,
+    **options: Any,
+) -> Callable[[torch.Tensor, torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]:
+    """All of `flash_forward` that depends on sizes, strides and options alone.
+
+    Returns:
+        A function of (q, k, v), for tensors with the sizes, strides, dtype, device and alignment of
+        these, that allocates, launches and returns (o, lse).
+
+    Raises:
+        as `flash_forward`.
+    """
+    require_kernels(q, k, v)
+    call = Call.of(q, k, v, **options)
     split = None
     if tile is None:
-        split = choose_split(call.problem, q.device, dropout=dropout_p > 0)
+        split = choose_split(call.problem, q.device, dropout=call.dropout_p > 0)
     if split is not None:
         from .flash_decode import attend_split
 
-        return attend_split(call, q, k, v, split)
-    return launch_forward(call, q, k, v, tile)
+        return lambda q, k, v: attend_split(call, q, k, v, split)
+    return ForwardLaunch(call, q, k, v, tile)
 
 
-def launch_forward(
-    call: Call, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, tile: TileShape | None
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Allocate (o, lse) and start the kernel; packed sequences come as one batch, [1, H, T, D]."""
-    problem = call.problem
-    o = output_like(q, problem.head_dim_v)
-    lse = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
-    if not lse.numel():
-        return o, lse
-    if call.scale < 0:  # the kernel's maximum is over products, so their unit must be positive
-        q, call = -q, replace(call, scale=-call.scale)
-    aligned = call.cu_seqlens is None and readable(q, k, v)
-    plan = choose_launch(problem, q.device, tile, aligned=aligned)
-    m, n, d, dv = plan.tile.block_m, plan.tile.block_n, plan.block_d, plan.block_dv
-    copied = ((q, m, d), (k, n, d), (v, n, dv)) if plan.descriptors else ()
-    descriptors = [rows_of(*tiles) for tiles in copied] or [None] * 3
-    # one axis: the others of a CUDA grid end at 65,535
-    grid = (call.programs(problem.heads_q, problem.len_q, plan.tile.block_m),)
-    with on_device_of(q):
-        flash_forward_kernel[grid](
-            q, k, v, call.sink, call.seed, *call.offsets, o, lse, *descriptors,
-            *call.strides(q, k, v, o, lse),
-            problem.heads_q, problem.group, *call.scalars,
-            **plan.meta, **call.flags,
-            HAS_SINK=call.sink is not None, LAST_FIRST=plan.last_first, DOT_PRECISION=dot_precision(q),
+class ForwardLaunch:
+    """One call of the kernel: its tile, its grid and its numbers; packed sequences come as one batch.
+
+    Shapes:
+        q, k, v: [B, H, N, D]; packed: [1, H, T, D].
+    """
+
+    def __init__(
+        self,
+        call: Call,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        tile: TileShape | None,
+    ) -> None:
+        problem = call.problem
+        # the kernel's maximum is over products, so their unit must be positive
+        self.negate = call.scale < 0
+        self.call = call = replace(call, scale=abs(call.scale))
+        q = -q if self.negate else q
+        aligned = call.cu_seqlens is None and readable(q, k, v)
+        self.plan = plan = choose_launch(problem, q.device, tile, aligned=aligned)
+        self.numbers: tuple[Any, ...] = ()
+        # one axis: the others of a CUDA grid end at 65,535
+        grid = (call.programs(problem.heads_q, problem.len_q, plan.tile.block_m),)
+        self.launch = Launch(
+            flash_forward_kernel, grid, **plan.meta, **call.flags, HAS_SINK=call.sink is not None,
+            LAST_FIRST=plan.last_first, DOT_PRECISION=dot_precision(q),
         )  # fmt: skip
-    return o, lse
+
+    def _descriptors(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> tuple[Any, ...]:
+        plan = self.plan
+        if not plan.descriptors:
+            return None, None, None
+        m, n = plan.tile.block_m, plan.tile.block_n
+        d, dv = plan.block_d, plan.block_dv
+        return rows_of(q, m, d), rows_of(k, n, d), rows_of(v, n, dv)
+
+    def __call__(
+        self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Allocate (o, lse) and start the kernel."""
+        call, problem = self.call, self.call.problem
+        o = output_like(q, problem.head_dim_v)
+        lse = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
+        if not lse.numel():
+            return o, lse
+        if self.negate:
+            q = -q
+        if not self.numbers:
+            strides = call.strides(q, k, v, o, lse)
+            self.numbers = (*strides, problem.heads_q, problem.group, *call.scalars)
+        with on_device_of(q):
+            self.launch(
+                q, k, v, call.sink, call.seed, *call.offsets, o, lse, *self._descriptors(q, k, v),
+                *self.numbers,
+            )  # fmt: skip
+        return o, lse

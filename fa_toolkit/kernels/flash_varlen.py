@@ -11,7 +11,7 @@ import torch
 from ..problem import TileShape
 from .call import Call
 from .flash_backward import Gradients, launch_backward
-from .flash_forward import launch_forward
+from .flash_forward import ForwardLaunch
 from .launching import require_kernels
 
 
@@ -52,7 +52,7 @@ def flash_forward_varlen(
         q, k, v, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,
         dropout_p=dropout_p, seed=seed, cu_seqlens=(cu_seqlens_q, cu_seqlens_k),
     )  # fmt: skip
-    o, lse = launch_forward(call, q, k, v, tile)
+    o, lse = ForwardLaunch(call, q, k, v, tile)(q, k, v)
     return _packed(o), lse[0]
 
 

@@ -10,7 +10,7 @@ import torch
 from decode_cases import Case, make
 from oracles import assert_within_budget, make_qkv, truth
 
-from fa_toolkit import flash_attention, flash_attention_varlen, flash_decode
+from fa_toolkit import flash_attention, flash_attention_varlen, flash_decode, repeated
 from fa_toolkit.problem import AttentionProblem
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("poisoned_empty")]
@@ -169,3 +169,42 @@ def test_dropout_stores_no_mask() -> None:
     dropped, plain = (min(peak(p) for _ in range(3)) for p in (0.5, 0.0))
     # one bit for each pair would be 16 MiB
     assert dropped <= plain + 2**20, f"{dropped} B with dropout, {plain} B without"
+
+
+@pytest.mark.parametrize("dim", [64, 128])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_repeated_call_starts_the_compiled_kernel_on_other_tensors(dtype: str, dim: int) -> None:
+    """Other numbers, a graph, another stream, addresses that are not aligned."""
+    kind = getattr(torch, dtype)
+    problem = AttentionProblem(2, 4, 2, 200, 300, dim, causal=True)
+    stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+
+    def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return flash_attention(q, k, v, causal=True)
+
+    def fresh(seed: int) -> list[torch.Tensor]:
+        torch.manual_seed(seed)
+        like = make_qkv(problem, kind, device="cuda")
+        return [torch.randn(x.shape, device="cuda").to(kind) for x in like]
+
+    attend(*fresh(0))
+    known = len(repeated._READY)
+    seen = [(x := fresh(1), attend(*x))]
+    with torch.cuda.stream(stream):
+        seen.append((y := fresh(2), attend(*y)))
+    z = fresh(3)
+    stream.synchronize()
+    with torch.cuda.graph(graph):
+        captured = attend(*z)
+    for a, b in zip(z, fresh(4), strict=True):
+        a.copy_(b)
+    graph.replay()
+    seen.append((z, captured))
+    assert len(repeated._READY) == known
+    odd = [torch.empty(x.numel() + 1, dtype=kind, device="cuda")[1:].view(x.shape) for x in z]
+    for a, b in zip(odd, z, strict=True):
+        a.copy_(b)
+    seen.append((odd, attend(*odd)))
+    torch.cuda.synchronize()
+    for tensors, o in seen:
+        assert_within_budget("o", o, truth(*tensors, causal=True))

@@ -111,7 +111,7 @@ def test_the_source_on_show_holds_every_line_that_ran(forward: Any, adding: Any)
             assert set(made.columns["line"].tolist()) <= shown
     text = "\n".join(line for _, line in forward.source)
     assert "def flash_forward_kernel(…):" in text and "def online_softmax_step" in text
-    assert "def launch_forward" not in text
+    assert "class ForwardLaunch" not in text
     code = forward.code
     made = forward.reels[0]
     for i, visit in enumerate(made.columns["visit"]):

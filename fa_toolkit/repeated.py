@@ -1,0 +1,69 @@
+"""Calls like one before: what was checked and chosen for it holds again, so it is not done again.
+
+Checking a call, choosing a tile and looking up the compiled kernel take longer than a kernel runs
+at a few hundred tokens; none of it depends on the numbers in the tensors. Computes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import forward_ad
+
+Ready = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+
+MOST = 4096  # calls remembered
+ALIGNMENT = 16  # bytes: what kernels compiled for aligned tensors rely on
+_KINDS = (bool, int, float, str, type(None))
+_READY: dict[tuple[Any, ...], Ready] = {}
+
+
+def is_plain(*tensors: Tensor) -> bool:
+    """Whether nobody differentiates, traces, transforms or wraps a call with these tensors."""
+    return (
+        not torch.compiler.is_compiling()
+        and torch._C._len_torch_dispatch_stack() == 0
+        and forward_ad._current_level < 0
+        and all(type(x) is Tensor and not x.is_meta for x in tensors)
+        and not (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))
+    )
+
+
+def key_of(q: Tensor, k: Tensor, v: Tensor, *options: Any) -> tuple[Any, ...] | None:
+    """All that checks and choices depend on; None for a call that is not to be remembered.
+
+    Remembered are plain calls of half types without autocast, their tensors aligned as torch
+    allocates them, their options numbers, strings, pairs of whole numbers, or None.
+    """
+    if not (is_plain(q, k, v) and q.dtype in (torch.float16, torch.bfloat16)):
+        return None
+    if not all(type(x) in _KINDS or _is_pair(x) for x in options):
+        return None
+    if torch._C._are_functorch_transforms_active() or torch.is_autocast_enabled(q.device.type):
+        return None
+    strided = q.layout is k.layout is v.layout is torch.strided
+    if not strided or (q.data_ptr() | k.data_ptr() | v.data_ptr()) % ALIGNMENT:
+        return None
+    # True is 1 to a dictionary, and a check may take one and refuse the other
+    kinds = tuple(map(type, options))
+    key = (q.shape, k.shape, v.shape, q.stride(), k.stride(), v.stride(), options, kinds)
+    return (*key, q.dtype, k.dtype, v.dtype, q.device, k.device, v.device)
+
+
+def _is_pair(x: Any) -> bool:
+    return type(x) is tuple and len(x) == 2 and type(x[0]) is type(x[1]) is int
+
+
+def ready(key: tuple[Any, ...] | None) -> Ready | None:
+    """What was remembered for such a call."""
+    return None if key is None else _READY.get(key)
+
+
+def remember(key: tuple[Any, ...], function: Ready) -> None:
+    """From now on `function` answers such calls."""
+    if len(_READY) >= MOST:
+        _READY.clear()
+    _READY[key] = function

@@ -1,0 +1,172 @@
+"""A call like one before goes straight to its launch, and nothing else does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from oracles import assert_within_budget, make_qkv, truth
+
+from fa_toolkit import attention, flash_attention, repeated
+from fa_toolkit.errors import ArgumentError, BackendUnavailable, DtypeError, ShapeError
+from fa_toolkit.kernels.prepared import Launch
+from fa_toolkit.problem import AttentionProblem
+
+PROBLEM = AttentionProblem(2, 4, 2, 33, 40, 16, dtype="float16")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(repeated, "_READY", {})
+    yield
+
+
+@pytest.fixture
+def long_way(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Notes each call that goes through the checks."""
+    calls: list[str] = []
+    attend = attention.attend
+
+    def noted(*args: Any, **options: Any) -> Any:
+        calls.append("checked")
+        return attend(*args, **options)
+
+    monkeypatch.setattr(attention, "attend", noted)
+    return calls
+
+
+def inputs(seed: int = 0, problem: AttentionProblem = PROBLEM) -> list[torch.Tensor]:
+    torch.manual_seed(seed)
+    return [torch.randn(x.shape).to(x.dtype) for x in make_qkv(problem, torch.float16)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"causal": True}, {"window": (7, 2)}, {"softcap": 5.0}, {"scale": -0.3}],
+    ids=str,
+)
+def test_the_second_call_checks_nothing_and_is_as_right(
+    options: dict[str, Any], long_way: list[str]
+) -> None:
+    flash_attention(*inputs(0), impl="triton", **options)
+    q, k, v = inputs(1)
+    o, lse = flash_attention(q, k, v, impl="triton", return_lse=True, **options)
+    exact = truth(q, k, v, **options)
+    assert_within_budget("o", o, exact)
+    assert_within_budget("lse", lse, exact)
+    assert long_way == ["checked"]
+
+
+def _other(what: str) -> tuple[list[torch.Tensor], dict[str, Any]]:
+    q, k, v = inputs()
+    spare = torch.zeros(q.numel() + 1, dtype=q.dtype)
+    return {
+        "length": (inputs(problem=AttentionProblem(2, 4, 2, 34, 40, 16)), {}),
+        "layout": ([q.transpose(1, 2).contiguous().transpose(1, 2), k, v], {}),
+        "dtype": ([x.bfloat16() for x in (q, k, v)], {}),
+        "alignment": ([spare[1:].view(q.shape), k, v], {}),
+        "causal": ([q, k, v], {"causal": True}),
+        "window": ([q, k, v], {"window": (3, 3)}),
+        "scale": ([q, k, v], {"scale": 0.5}),
+        "softcap": ([q, k, v], {"softcap": 1.0}),
+        "sink": ([q, k, v], {"sink": torch.zeros(4)}),
+        "dropout": ([q, k, v], {"dropout_p": 0.5, "seed": 1}),
+        "gradients": ([q.requires_grad_(), k, v], {}),
+        "subclass": ([torch.nn.Parameter(q, requires_grad=False), k, v], {}),
+        "another implementation": ([q, k, v], {"impl": "tiled"}),
+    }[what]
+
+
+OTHER = ["length", "layout", "dtype", "alignment", "causal", "window", "scale", "softcap", "sink"]
+OTHER += ["dropout", "gradients", "subclass", "another implementation"]
+
+
+@pytest.mark.parametrize("what", OTHER)
+def test_what_differs_goes_the_long_way(what: str, long_way: list[str]) -> None:
+    flash_attention(*inputs(), impl="triton")
+    tensors, options = _other(what)
+    flash_attention(*tensors, **{"impl": "triton"} | options)
+    assert long_way == ["checked"] * 2
+
+
+def test_autocast_casts_as_before(long_way: list[str]) -> None:
+    flash_attention(*inputs(), impl="triton")
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        o = flash_attention(*inputs(), impl="triton")
+    assert o.dtype == torch.bfloat16
+    assert len(long_way) == 2
+
+
+@pytest.mark.parametrize(
+    ("bad", "error"),
+    [
+        (lambda q, k, v: flash_attention(q, k, v, impl="triton", window=(-2, 0)), ArgumentError),
+        (lambda q, k, v: flash_attention(q, k, v, impl="triton", window=[1, 2, 3]), ArgumentError),
+        (
+            lambda q, k, v: flash_attention(q, k, v, impl="triton", scale=float("nan")),
+            ArgumentError,
+        ),
+        (lambda q, k, v: flash_attention(q, k, v.float(), impl="triton"), DtypeError),
+        (lambda q, k, v: flash_attention(q, k[:, :1, :3], v, impl="triton"), ShapeError),
+        (lambda q, k, v: flash_attention(q.to_sparse(), k, v, impl="triton"), DtypeError),
+        (lambda q, k, v: flash_attention(q.tolist(), k, v, impl="triton"), DtypeError),
+        (
+            lambda q, k, v: torch.vmap(lambda x: flash_attention(x, x, x, impl="triton"))(q[None]),
+            BackendUnavailable,
+        ),
+    ],
+)
+def test_bad_calls_are_refused_after_good_ones(
+    bad: Callable[..., Any], error: type[Exception]
+) -> None:
+    flash_attention(*inputs(), impl="triton")
+    flash_attention(*inputs(), impl="triton", window=(2, 0))
+    for _ in range(2):
+        with pytest.raises(error):
+            bad(*inputs())
+
+
+def test_many_kinds_of_calls_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repeated, "MOST", 2)
+    for n in range(1, 6):
+        flash_attention(*inputs(problem=AttentionProblem(1, 1, 1, n, n, 16)), impl="triton")
+    assert len(repeated._READY) <= 2
+
+
+def test_nothing_keeps_the_tensors_alive() -> None:
+    import gc
+    import weakref
+
+    q, k, v = inputs()
+    flash_attention(q, k, v, impl="triton")
+    flash_attention(q, k, v, impl="triton")
+    gone = [weakref.ref(x) for x in (q, k, v)]
+    del q, k, v
+    gc.collect()
+    assert [x() for x in gone] == [None] * 3
+
+
+def test_a_compiled_kernel_is_started_with_its_constants_in_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As the driver's starter takes them: positions of the signature, whatever the order given."""
+    started: list[tuple[Any, ...]] = []
+
+    class Compiled:
+        def __getitem__(self, grid: tuple[int, ...]) -> Callable[..., None]:
+            return lambda *args: started.append((grid, *args))
+
+    class Kernel:
+        arg_names = ("x_ptr", "n", "FLAG", "BLOCK")
+
+        def __getitem__(self, grid: tuple[int, ...]) -> Callable[..., Compiled]:
+            return lambda *args, **options: Compiled()
+
+    monkeypatch.setattr("fa_toolkit.kernels.prepared.CompiledKernel", Compiled)
+    launch = Launch(Kernel(), (7,), BLOCK=64, FLAG=True, num_warps=4)
+    launch("x", 5)
+    assert started == []
+    launch("y", 5)
+    assert started == [((7, 1, 1), "y", 5, True, 64)]
