@@ -130,6 +130,14 @@ def test_tile_kinds_are_bottom_right() -> None:
     assert kinds == [["full", "full", "edge"]]
 
 
+def test_kinds_of_tiles_are_told_apart_only_where_there_are_several() -> None:
+    for causal, told in ((False, False), (True, True)):
+        problem = AttentionProblem(len_q=16, len_k=16, causal=causal)
+        figure = viz.score_tiles(problem, TileShape(4, 4), lang="en")
+        said = " ".join(text.get_text() for text in figure.texts)
+        assert ("skipped: 6" in said, "All 16 tiles" in said) == (told, not told)
+
+
 def test_lanes_point_where_strides_say() -> None:
     mine = lanes((6, 10), (4, 8), (1, 1), (12, 1))
     assert len(mine) == 32 and [lane.offset for lane in mine if lane.live] == [56, 57, 68, 69]

@@ -21,6 +21,10 @@ _FINDING = Text(
     "{visited} of {total} tiles are computed; the mask is applied in {edge} of them.",
     "{total} 块里算 {visited} 块，其中 {edge} 块要用到掩码。",
 )
+_WHOLE = Text(
+    "All {total} tiles are computed, and none of them is ever stored.",
+    "{total} 块全都要算，哪一块都不存下来。",
+)
 _LEGEND = Text(
     "✓ full: {full}      ╲ masked at the edge: {edge}      ╱ skipped: {skipped}",
     "✓ 完整：{full}      ╲ 边上有掩码：{edge}      ╱ 跳过：{skipped}",
@@ -76,13 +80,15 @@ def score_tiles(
     kinds = tile_kinds(problem, tile)
     count = Counter(kind for row in kinds for kind in row)
     with sheet(7.2, 5.6, theme=theme, lang=lang, figure=figure) as page:
-        headline(page, _TITLE, _FINDING, n=problem.len_q, k=problem.len_k, total=rows * cols,
+        whole = count["full"] == rows * cols
+        headline(page, _TITLE, _WHOLE if whole else _FINDING, n=problem.len_q, k=problem.len_k, total=rows * cols,
                  visited=rows * cols - count["skipped"], edge=count["edge"])  # fmt: skip
         ax = bare(axes(page, 0.11, 0.97, top=1.25, bottom=0.8))
         _plane(ax, problem, tile, kinds, theme)
         _axis_names(ax, problem, tile, rows, cols, theme)
         legend = {kind: count[kind] for kind in ("full", "edge", "skipped")}
-        page.text(0.02, 0.38 / 5.6, say(_LEGEND, **legend), va="bottom", fontsize=10.5)
+        if not whole:
+            page.text(0.02, 0.38 / 5.6, say(_LEGEND, **legend), va="bottom", fontsize=10.5)
         source(page, _SOURCE, m=tile.block_m, k=tile.block_n, mask=_mask(problem))
     return page
 

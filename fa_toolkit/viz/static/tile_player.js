@@ -55,7 +55,7 @@ function build(shell) {
   box.setAttribute("viewBox", `0 0 396 ${height}`);
   box.append(svg("text", { x: picture.at.right, y: height - 2, "text-anchor": "end" },
     fill(words.never, { n: counted(head.lenQ), k: counted(head.lenK) })));
-  const marks = [`✓ ${words.done}`, `╱ ${words.skipped}`, `╲ ${words.masked}`];
+  const marks = [`✓ ${words.done}`, `╲ ${words.masked}`, `╱ ${words.skipped}`].filter((_, kind) => kind === 0 || data.kinds.includes(kind));
   const legend = html("div", { class: "fa-legend-line" },
     ...(picture.marked ? marks : words.legend_small.split("   ")).map((text) => html("span", {}, text)));
   const verdict = html("div", { class: "fa-verdict-line", "aria-live": "polite" });
