@@ -13,7 +13,7 @@ import small_bank
 from fa_toolkit import cli
 from fa_toolkit.errors import BankError
 from fa_toolkit.language import using
-from fa_toolkit.quiz import load_bank
+from fa_toolkit.quiz import grade, load_bank
 from fa_toolkit.quiz.command import chapter_to_ask
 from fa_toolkit.quiz.lint import FEWEST, lint, tail
 from fa_toolkit.quiz.models import KINDS
@@ -201,6 +201,20 @@ def test_the_sample_for_contributors_is_a_good_bank(tmp_path: Path) -> None:
     bank = load_bank(path)
     assert {q.kind for q in bank.questions.values()} == {"choice", "number", "trace"}
     assert bank.compute_keys()["Q-90-cache"] == 512
+
+
+def test_the_sample_of_a_written_answer_is_good_and_grades(tmp_path: Path) -> None:
+    guide = Path(__file__).resolve().parents[2] / "CONTRIBUTING.md"
+    samples = [part.split("```")[0] for part in guide.read_text("utf-8").split("```yaml\n")[1:]]
+    question, patterns = samples[1:3]
+    path = written(tmp_path, f"chapter: 90\ntitle: {{en: Mine, zh: 我的}}\nquestions:\n{question}")
+    (tmp_path / "patterns").mkdir()
+    (tmp_path / "patterns" / "Q-90-window.yaml").write_text(patterns, encoding="utf-8")
+    assert said(path) == []
+    bank = load_bank(path)
+    for lang in ("en", "zh"):
+        best = bank.question("Q-90-window").model_answer[lang]
+        assert grade("Q-90-window", best, lang, bank=bank).score == 100
 
 
 # patterns of written answers
