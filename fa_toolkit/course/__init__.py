@@ -17,6 +17,7 @@ __all__ = [
     "check",
     "compare",
     "copy_bandwidth",
+    "departure",
     "export_progress",
     "hint",
     "import_progress",
@@ -26,6 +27,7 @@ __all__ = [
     "progress",
     "quiz",
     "readiness",
+    "reset",
     "reset_progress",
     "review",
     "show_source",
@@ -35,6 +37,7 @@ __all__ = [
 ]
 
 _hints_shown: dict[str, int] = {}
+_reports: dict[str, exercises.Report] = {}  # of the last check of each exercise
 _NOT_KEPT = Text("The result could not be saved: {reason}", "结果没能保存：{reason}")
 
 
@@ -134,6 +137,7 @@ def check(exercise_id: str, fn: Callable[..., Any]) -> None:
 
     quiet_mode()
     report = exercises.check(exercise_id, fn)
+    _reports[exercise_id] = report
     report_card(report).show()
     try:
         record_report(report)
@@ -143,30 +147,66 @@ def check(exercise_id: str, fn: Callable[..., Any]) -> None:
 
 
 def hint(exercise_id: str, level: int | None = None) -> None:
-    """Show the next hint of an exercise, or hint `level` of 1, 2, 3.
+    """Show the next hint of an exercise, or hint `level` of 1, 2, 3, 4.
+
+    The first says what failed in your last check and where, the second which invariant broke, the
+    third which mistake it is, the fourth the lines with blanks.
 
     Raises:
         UnknownNameError: if there is no such exercise.
-        ArgumentError: if the level is not 1, 2 or 3.
+        ArgumentError: if the level is not 1, 2, 3 or 4.
     """
     from .reports import hint_card
 
     if level is None:
         level = min(_hints_shown.get(exercise_id, 0) + 1, exercises.LEVELS)
-    card = hint_card(exercise_id, level)
+    card = hint_card(exercise_id, level, _reports.get(exercise_id))
     _hints_shown[exercise_id] = max(level, _hints_shown.get(exercise_id, 0))
     card.show()
 
 
 def solution(exercise_id: str) -> None:
-    """Show the package's solution of an exercise.
+    """Show the package's solution of an exercise. Progress keeps that it was shown.
 
     Raises:
         UnknownNameError: if there is no such exercise.
     """
+    from .cards import Card, note
+    from .memory import record_solution
     from .reports import solution_card
 
     solution_card(exercise_id).show()
+    try:
+        record_solution(exercise_id)
+    except (FaError, OSError) as error:
+        text = say(_NOT_KEPT, reason=str(error))
+        Card(note(text), text).show()
+
+
+def departure(exercise_id: str) -> Any:
+    """The tile player at the first tile in which your last checked answer went wrong.
+
+    Raises:
+        UnknownNameError: if there is no such exercise.
+        ArgumentError: if no check of this session has found a wrong tile.
+    """
+    from .helping import departure_view
+
+    return departure_view(exercise_id, _reports.get(exercise_id))
+
+
+def reset(exercise_id: str) -> None:
+    """Give the cell of an exercise back as it first stood; hints start again at the first.
+
+    Raises:
+        UnknownNameError: if there is no such exercise.
+    """
+    from .helping import stub_card
+
+    card = stub_card(exercise_id)
+    _hints_shown.pop(exercise_id, None)
+    _reports.pop(exercise_id, None)
+    card.show()
 
 
 def progress() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,22 +77,52 @@ def _passed(answer: Any) -> bool:
     return isinstance(answer, Mapping) and answer.get("outcome") == "passed"
 
 
+#: Outcomes of an exercise whose solution was shown before it passed; neither counts as passed.
+SHOWN, HELPED = "solution shown", "passed after the solution"
+
+
+def record_solution(exercise_id: str) -> None:
+    """Keep that the solution was shown, unless the exercise had been passed before."""
+    chapter = exercises.get(exercise_id).chapter
+    if _passed(_latest(chapter).get(exercise_id)):
+        return
+    store().record(_attempt(exercise_id, SHOWN, (), 0))
+
+
+def solution_was_shown(exercise_id: str) -> bool:
+    """Whether it was, before a pass of one's own."""
+    latest = _latest(exercises.get(exercise_id).chapter).get(exercise_id)
+    return isinstance(latest, Mapping) and bool(latest.get("shown"))
+
+
 def record_report(report: exercises.Report) -> None:
-    """Keep the outcome of a check. What was not attempted is not kept; nor is a pass ever lost."""
+    """Keep the outcome of a check. What was not attempted is not kept; nor is a pass ever lost.
+
+    A pass after the solution was shown is kept as such and does not count as passed.
+    """
     if report.outcome == "not attempted":
         return
     chapter = exercises.get(report.exercise).chapter
     if report.outcome != "passed" and _passed(_latest(chapter).get(report.exercise)):
         return
     held = sum(item.status == "held" for item in report.findings)
-    attempt = {
-        "item": report.exercise,
+    score = round(100 * held / max(1, len(report.findings)))
+    shown = solution_was_shown(report.exercise)
+    outcome = HELPED if shown and report.outcome == "passed" else report.outcome
+    store().record(_attempt(report.exercise, outcome, report.failed, score, shown=shown))
+
+
+def _attempt(
+    exercise_id: str, outcome: str, failed: Sequence[str], score: int, *, shown: bool = True
+) -> dict[str, Any]:
+    answer = {"outcome": outcome, "failed": list(failed)} | ({"shown": True} if shown else {})
+    return {
+        "item": exercise_id,
         "kind": "exercise",
-        "chapter": chapter,
+        "chapter": exercises.get(exercise_id).chapter,
         "lang": current(),
-        "answer": {"outcome": report.outcome, "failed": list(report.failed)},
-        "score": round(100 * held / max(1, len(report.findings))),
-        "outcome": report.outcome,
+        "answer": answer,
+        "score": score,
+        "outcome": outcome,
         "version": __version__,
     }
-    store().record(attempt)

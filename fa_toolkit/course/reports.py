@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from .. import exercises
-from ..exercises import Report
+from ..exercises import Diagnosis, Report
 from ..exercises.report import MARKS, OUTCOMES
 from ..language import Text, say
 from . import cards
@@ -20,6 +20,13 @@ _HINT_NEXT = Text("{summary}. A hint, if you want one:", "{summary}。需要提�
 _HINT = Text("Hint {level} of {of}", "提示 {level} / {of}")
 _MORE = Text("The next one:", "下一条：")
 _LAST = Text("There is no further hint. The solution:", "没有更多提示了。参考解答：")
+_TILE = Text("{departure} See it:", "{departure} 看这一块：")
+_REREAD = Text(
+    "Read again: chapter {chapter:02d}, “{section}”.", "重读第 {chapter:02d} 章“{section}”。"
+)
+_GPU = Text("On a GPU", "在 GPU 上")
+_PRINTED = Text("It printed", "它打印了")
+_THEN = Text("Now one of the same kind, without help:", "再来一道同类的，这次不看提示：")
 _SOLUTION = Text("One way to write it", "一种写法")
 _AGAIN = Text("Close it, write it from memory, then check:", "合上它，凭记忆写一遍，再检查：")
 _COLUMNS = (
@@ -34,30 +41,61 @@ _PROGRESS = Text("Your progress", "你的进度")
 def report_card(report: Report) -> Card:
     """Outcome, every property, what was seen where one failed, and the named mistakes."""
     after = say(OUTCOMES[report.outcome])
-    rows = [(MARKS[f.status], _ROW_TONE[f.status], f.label, say(f.note)) for f in report.findings]
-    named = "".join(f"<p>{escape(str(item))}</p>" for item in report.diagnosis)
+    rows = [
+        (
+            MARKS[f.status],
+            _ROW_TONE[f.status],
+            f.label,
+            "  ".join(filter(None, (say(f.note), f.figures))),
+        )
+        for f in report.findings
+    ]
+    named = "".join(f"<p>{escape(_with_passage(item))}</p>" for item in report.diagnosis)
     body = cards.head(
         say(report.title), before=report.exercise, after=after, tone=_TONE[report.outcome]
     )
     body += cards.note(say(report.note)) + cards.rows(rows)
     body += f'<div class="fc-named">{named}</div>' if named else ""
+    if report.departure is not None:
+        call = f'fa.course.departure("{report.exercise}")'
+        body += cards.foot(say(_TILE, departure=report.departure), call)
+    forgiven = [("!", "miss", str(item), "") for item in report.warnings]
+    if report.unchecked:
+        forgiven.append(("○", "soft", say(report.unchecked), ""))
+    body += cards.rows(forgiven)
+    if report.printed:
+        body += f'<p class="fc-soft">{escape(say(_PRINTED))}</p>'
+        body += f'<pre class="fc-code">{escape(report.printed)}</pre>'
     if report.outcome == "not yet":
         call = f'fa.course.hint("{report.exercise}")'
         body += cards.foot(say(_HINT_NEXT, summary=report.summary), call)
     return Card(body, str(report))
 
 
-def hint_card(exercise_id: str, level: int) -> Card:
-    """One hint, and how to get the next."""
+def _with_passage(item: Diagnosis) -> str:
+    if item.passage is None:
+        return str(item)
+    chapter, section = item.passage
+    return f"{item} {say(_REREAD, chapter=chapter, section=say(section))}"
+
+
+def hint_card(exercise_id: str, level: int, report: Report | None = None) -> Card:
+    """One hint, with what the last report found, and how to get the next."""
     exercise, of = exercises.get(exercise_id), exercises.LEVELS
-    text = exercises.hint(exercise_id, level)
+    text = exercises.hint(exercise_id, level, report)
     label = say(_HINT, level=level, of=of)
     if level < of:
         foot, call = say(_MORE), f'fa.course.hint("{exercise_id}")'
     else:
         foot, call = say(_LAST), f'fa.course.solution("{exercise_id}")'
     body = cards.head(say(exercise.title), before=f"{exercise_id} · {label}")
-    body += f'<p style="margin-top: 8px">{escape(text)}</p>' + cards.foot(foot, call)
+    first, _, lines = text.partition("\n")
+    body += f'<p style="margin-top: 8px">{escape(first)}</p>'
+    if level == of:
+        body += f'<pre class="fc-code">{highlighted(lines)}</pre>'
+    else:
+        body += "".join(f"<p>{escape(line)}</p>" for line in lines.splitlines())
+    body += cards.foot(foot, call)
     return Card(body, f"{exercise_id}  {label}\n{text}\n{foot} {call}")
 
 
@@ -67,7 +105,12 @@ def solution_card(exercise_id: str) -> Card:
     call = f'fa.course.check("{exercise_id}", {exercise.entry})'
     body = cards.head(say(exercise.title), before=f"{exercise_id} · {say(_SOLUTION)}")
     body += f'<pre class="fc-code">{highlighted(code)}</pre>' + cards.foot(say(_AGAIN), call)
-    return Card(body, f"{exercise_id}  {say(_SOLUTION)}\n{code}\n{say(_AGAIN)} {call}")
+    text = f"{exercise_id}  {say(_SOLUTION)}\n{code}\n{say(_AGAIN)} {call}"
+    if exercise.then:
+        other = exercises.get(exercise.then)
+        body += cards.foot(say(_THEN), f"{other.id}  {say(other.title)}")
+        text += f"\n{say(_THEN)} {other.id}  {say(other.title)}"
+    return Card(body, text)
 
 
 def progress_card(standings: list[Standing]) -> Card:

@@ -10,29 +10,33 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import ArgumentError, UnknownNameError
-from ..language import Text, say
-from . import cells
+from ..language import Text
+from . import cells, hints
 from .catalog import EXERCISES
 from .client import check as _check
-from .report import Diagnosis, Finding, Report
+from .client import stop, warm
+from .hints import LEVELS
+from .report import Departure, Diagnosis, Finding, Report, Warning
 from .spec import Exercise
 
 __all__ = [
     "LEVELS",
+    "Departure",
     "Diagnosis",
     "Exercise",
     "Finding",
     "Report",
+    "Warning",
     "check",
     "get",
     "hint",
     "ids",
     "solution",
     "solved",
+    "stop",
     "stub",
+    "warm",
 ]
-
-LEVELS = 3
 
 
 def ids(chapter: int | None = None) -> list[str]:
@@ -60,9 +64,10 @@ def get(exercise_id: str) -> Exercise:
 def check(exercise_id: str, fn: Callable[..., Any]) -> Report:
     """Whether `fn` solves the exercise, which properties fail, and why.
 
-    The function is passed itself, not its name. It runs in this process: exceptions and endless
-    loops in Python come back as a sentence; a call into compiled code that never returns,
-    `os._exit` and exhausted memory are not caught.
+    The function is passed itself, not its name. Its source, and what it uses of yours, go to a
+    process of its own with limits of time and memory, from which only plain data comes back: an
+    endless loop, a crash or exhausted memory is a sentence in the report. The first check starts
+    that process and takes some seconds more.
 
     Raises:
         UnknownNameError: if there is no such exercise.
@@ -77,15 +82,18 @@ def check(exercise_id: str, fn: Callable[..., Any]) -> Report:
     return _check(get(exercise_id), fn)
 
 
-def hint(exercise_id: str, level: int = 1) -> str:
-    """Hint 1 (where to look), 2 (the invariant) or 3 (the line).
+def hint(exercise_id: str, level: int = 1, report: Report | None = None) -> str:
+    """Hint 1 (what fails, and where), 2 (the invariant), 3 (the mistake) or 4 (lines with blanks).
+
+    Args:
+        report: of the last check, which says what fails and which mistake it is.
 
     Raises:
-        ArgumentError: if the level is not 1, 2 or 3.
+        ArgumentError: if the level is not 1, 2, 3 or 4.
     """
     if level not in range(1, LEVELS + 1):
         raise ArgumentError("level", expected=f"1..{LEVELS}", got=repr(level))
-    return say(get(exercise_id).hints[level - 1])
+    return hints.hint(get(exercise_id), level, report)
 
 
 def stub(exercise_id: str) -> str:

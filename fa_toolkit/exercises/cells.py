@@ -32,6 +32,23 @@ def solved(exercise_id: str) -> str:
     return "\n".join(kept).strip()
 
 
+def solution_lines(exercise_id: str) -> list[tuple[int, int]]:
+    """First and last line of every stretch of the solved cell that the learner writes, from 1."""
+    found, number, start = [], 0, 0
+    lines = _cell_lines(exercise_id)
+    while lines and not lines[0].strip():
+        lines.pop(0)  # the cell begins with its first line of code
+    for line in lines:
+        word = line.strip()
+        if word.startswith(_BEGIN):
+            start = number + 1
+        elif word.startswith(_END):
+            found.append((start, number))
+        elif not word.startswith(_STUB):
+            number += 1
+    return found
+
+
 def stub(exercise_id: str) -> str:
     """The text of the cell as the notebook first shows it.
 

@@ -96,6 +96,7 @@ class _Server:
             process = self.process
             if process is not None and process.poll() is None and self.owner == os.getpid():
                 return process
+            self.stop()  # what is left of one that died
             self.owner, self.answers = os.getpid(), Queue()
             self.folder = tempfile.TemporaryDirectory(
                 prefix="fa-check-", ignore_cleanup_errors=True

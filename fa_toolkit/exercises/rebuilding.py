@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import builtins
 import functools
@@ -145,7 +146,10 @@ class _Builder:
         file.write_text(node["text"], encoding="utf-8")
         linecache.checkcache(str(file))
         made: dict[str, Any] = {}
-        exec(compile(node["text"], str(file), "exec", dont_inherit=True), space, made)
+        tree = ast.parse(node["text"])
+        if "defaults" in node:
+            _strip(tree, node["defined"])
+        exec(compile(tree, str(file), "exec", dont_inherit=True), space, made)
         factory = made.get(FACTORY)
         return made[node["defined"]] if factory is None else factory(*(None for _ in node["free"]))
 
@@ -153,6 +157,29 @@ class _Builder:
         code = marshal.loads(base64.b64decode(node["code"]))
         cells = tuple(types.CellType() for _ in code.co_freevars)
         return types.FunctionType(code, space, node["name"], None, cells)
+
+
+def _strip(tree: ast.Module, name: str) -> None:
+    """Take defaults and annotations off: their values come along, what they said may not."""
+    for node in ast.walk(tree):
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            continue
+        if getattr(node, "name", "<lambda>") != name:
+            continue
+        arguments = node.args
+        for place in (*arguments.defaults, *filter(None, arguments.kw_defaults)):
+            _blank(arguments, place)
+        if not isinstance(node, ast.Lambda):
+            node.returns = None
+            for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+                argument.annotation = None
+        return
+
+
+def _blank(arguments: ast.arguments, place: ast.expr) -> None:
+    empty = ast.copy_location(ast.Constant(None), place)
+    for values in (arguments.defaults, arguments.kw_defaults):
+        values[:] = [empty if x is place else x for x in values]
 
 
 def _space(name: str | None, folder: Path) -> dict[str, Any]:
@@ -184,7 +211,10 @@ def _refuse(self: Missing, *args: Any, **kwargs: Any) -> Any:
     )
 
 
-_WORDS = """getattribute getattr setattr call getitem setitem iter next len bool add radd sub rsub
-mul rmul truediv rtruediv matmul rmatmul neg lt le gt ge eq ne hash index int float enter"""
+_WORDS = """
+getattribute getattr setattr call getitem setitem iter next len bool contains enter exit hash index
+int float array add radd sub rsub mul rmul truediv rtruediv floordiv matmul rmatmul pow rpow mod
+rmod and or xor invert neg pos abs lt le gt ge eq ne
+"""
 for _word in _WORDS.split():
     setattr(Missing, f"__{_word}__", _refuse)
