@@ -110,7 +110,7 @@ def test_check_shows_the_report_and_remembers(capsys: pytest.CaptureFixture[str]
     course.check("03.merge", bug)
     assert _passed(3) == 1, "a pass is not lost by trying again"
     course.progress()
-    assert "1 / 3" in capsys.readouterr().out
+    assert f"1 / {len(exercises.ids(3))}" in capsys.readouterr().out
 
 
 def _passed(chapter: int) -> int:
@@ -239,10 +239,15 @@ def test_source_of_functions_classes_and_kernels(capsys: pytest.CaptureFixture[s
 
 
 def test_source_around_a_name() -> None:
-    code = "def f(\n    FLAG: tl.constexpr,\n):\n    if FLAG:\n        a = 1\n\n    b = 2\n    c = FLAG2"
-    wanted = "...\n    if FLAG:\n        a = 1\n    ...\n"
+    code = (
+        "def f(\n    FLAG: tl.constexpr,\n):\n    if FLAG:\n        a = 1\n\n    b = 2\n"
+        "    for i in g(FLAG):\n        c = (\n            FLAG\n        )\n    d = FLAG2"
+    )
+    wanted = (
+        "...\n    if FLAG:\n        a = 1\n    ...\n    for i in g(FLAG):\n"
+        "        c = (\n            FLAG\n        )\n    ...\n"
+    )
     assert source.lines_around(code, "FLAG") == wanted
-    assert source.lines_around("for i in g(FLAG):\n    x = 1", "FLAG").endswith(":\n    ...\n")
     with pytest.raises(ArgumentError):
         source.lines_around(code, "FLA")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from html import escape
@@ -51,35 +52,42 @@ def source_card(thing: Any, around: str = "") -> Card:
 
 
 def lines_around(code: str, name: str) -> str:
-    """The lines of `code` that hold `name`, with the blocks an `if` opens; `...` for what lies between.
-
-    Declarations of a constexpr are left out: they say only that there is such a flag.
+    """The statements of `code` that use `name`, an `if` with all it opens; `...` between them.
 
     Raises:
-        ArgumentError: if there is no such line.
+        ArgumentError: if none does.
 
     Example:
         >>> lines_around("a = 1\\nif FLAG:\\n    a = 2", "FLAG").splitlines()
         ['...', 'if FLAG:', '    a = 2']
     """
-    word, kept, block = re.compile(rf"\b{re.escape(name)}\b"), list[str](), -1
-    for line in code.splitlines():
-        indent = len(line) - len(line.lstrip())
-        if line.strip() and indent <= block:
-            block = -1
-        found = bool(word.search(line)) and ": tl.constexpr" not in line
-        if found and line.lstrip().startswith("if ") and line.rstrip().endswith(":"):
-            block = indent
-        if not line.strip():
-            continue
-        if found or block >= 0:
-            kept.append(line)
-        elif not kept or kept[-1].strip() != "...":
-            kept.append(" " * indent + "...")
-    if not any(line.strip() != "..." for line in kept):
-        expected = Text("a name that the source holds", "源码里有的名字")
+    numbers = {n for node in ast.parse(code).body for n in _using(node, name)}
+    if not numbers:
+        expected = Text("a name that the source uses", "源码里用到的名字")
         raise ArgumentError("around", expected=expected, got=repr(name))
+    kept: list[str] = []
+    for number, line in enumerate(code.splitlines(), 1):
+        if number in numbers:
+            kept.append(line)
+        elif line.strip() and (not kept or kept[-1].strip() != "..."):
+            kept.append(" " * (len(line) - len(line.lstrip())) + "...")
     return "\n".join(kept) + "\n"
+
+
+def _using(node: ast.stmt, name: str) -> set[int]:
+    """Numbers of the lines of `node` that use `name`."""
+    body = [*getattr(node, "body", ()), *getattr(node, "orelse", ())]
+    inner = {id(x) for part in body for x in ast.walk(part)}
+    arguments = getattr(node, "args", None)  # a declaration says only that there is such a name
+    inner |= {id(x) for x in ast.walk(arguments)} if isinstance(arguments, ast.arguments) else set()
+    own = any(
+        isinstance(x, ast.Name) and x.id == name for x in ast.walk(node) if id(x) not in inner
+    )
+    last = node.end_lineno or node.lineno
+    if own and body and not isinstance(node, ast.If):
+        last = body[0].lineno - 1  # the head alone
+    found = set(range(node.lineno, last + 1)) if own else set()
+    return found.union(*(_using(part, name) for part in body))
 
 
 def unwrapped(thing: Any) -> Any:
