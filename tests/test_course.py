@@ -156,11 +156,11 @@ def test_ask_shows_one_question_and_keeps_its_answer() -> None:
 
 def test_hints_come_one_after_another(capsys: pytest.CaptureFixture[str]) -> None:
     shown = []
-    for _ in range(4):
+    for _ in range(5):
         course.hint("03.merge")
         shown.append(capsys.readouterr().out)
-    assert len(set(shown[:3])) == 3 and shown[2] == shown[3]
-    assert 'fa.course.solution("03.merge")' in shown[2]
+    assert len(set(shown[:4])) == 4 and shown[3] == shown[4]
+    assert "____" in shown[3] and 'fa.course.solution("03.merge")' in shown[3]
     course.hint("03.merge", 1)
     assert capsys.readouterr().out == shown[0]
     with pytest.raises(UnknownNameError):
@@ -169,9 +169,56 @@ def test_hints_come_one_after_another(capsys: pytest.CaptureFixture[str]) -> Non
         course.hint("03.merge", 9)
 
 
+def test_hints_speak_of_the_last_check(capsys: pytest.CaptureFixture[str]) -> None:
+    course.check("03.merge", exercises.get("03.merge").variants[1].fn)
+    capsys.readouterr()
+    course.hint("03.merge", 1)
+    first = capsys.readouterr().out
+    assert "What fails first: accumulator acc." in first and "acc[" in first
+    assert "without rescaling acc" not in first, "the mistake is not named yet"
+    course.hint("03.merge", 3)
+    assert "without rescaling acc" in capsys.readouterr().out
+    course.reset("03.merge")
+    assert "raise NotImplementedError" in capsys.readouterr().out
+    course.hint("03.merge")
+    assert "Hint 1 of 4" in (after := capsys.readouterr().out) and "What fails first" not in after
+
+
 def test_solution_is_the_solved_cell(capsys: pytest.CaptureFixture[str]) -> None:
     course.solution("04.ranges")
     assert exercises.solved("04.ranges") in capsys.readouterr().out
+
+
+def test_a_pass_after_the_solution_does_not_count() -> None:
+    course.solution("03.merge")
+    assert memory.store().latest(3)["03.merge"]["outcome"] == memory.SHOWN
+    course.check("03.merge", exercises.solution("03.merge"))
+    assert memory.store().latest(3)["03.merge"]["outcome"] == memory.HELPED
+    assert _passed(3) == 0
+    chapter = next(c for c in memory.store().summary().chapters if c.chapter == 3)
+    assert (chapter.exercises, chapter.passed) == (1, 0)
+
+
+def test_a_pass_before_the_solution_stays_one() -> None:
+    course.check("03.merge", exercises.solution("03.merge"))
+    course.solution("03.merge")
+    assert _passed(3) == 1
+
+
+def test_the_wrong_tile_is_shown_in_the_player() -> None:
+    from fa_toolkit import AttentionProblem, TileShape
+    from fa_toolkit.course.helping import departure_view
+
+    problem = AttentionProblem(len_q=16, len_k=16, head_dim=8, dtype="float32")
+    found = exercises.Departure("o", "", (5, 0), problem, TileShape(4, 4), (4, 8), (8, 12))
+    report = Report("04.forward", Text("t", "题"), "not yet", departure=found)
+    player = departure_view("04.forward", report)
+    frame = player.frames[player.step]
+    boxes = player.tape.columns["box"][frame.start : frame.stop].tolist()
+    assert [4, 8, 8, 12] in boxes
+    assert "queries 4–7 and keys 8–11" in str(found)
+    with pytest.raises(ArgumentError, match="check"):
+        course.departure("04.forward")
 
 
 NASTY = "<script>alert('&')</script>"

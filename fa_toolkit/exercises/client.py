@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
@@ -55,7 +56,25 @@ def check(exercise: Exercise, fn: Callable[..., Any], *, seconds: Seconds | None
     found = _server.ask(head, START + allowed.check + JUDGING)
     if found is None:
         return Report(exercise.id, exercise.title, "not yet", note=_LOST)
-    return told.read(found)
+    return _with_gpu(exercise, told.read(found), packed)
+
+
+def _with_gpu(exercise: Exercise, report: Report, packed: dict[str, Any]) -> Report:
+    """The report with what a GPU would not forgive, and what could not be checked without one."""
+    if not exercise.needs_triton or report.outcome == "not attempted":
+        return report
+    from .. import kernels
+    from .lint import lint_packed
+
+    unchecked: Text | str = "" if kernels.mode() == "gpu" else _NO_GPU
+    return replace(report, warnings=lint_packed(packed), unchecked=unchecked)
+
+
+_NO_GPU = Text(
+    "Checked in Triton's interpreter. Not checked without a GPU: that it compiles, that its tiles fit "
+    "the chip, races between programs, and speed.",
+    "在 Triton 解释器里检查。没有 GPU，所以没有检查：能否编译，块能否放进片上存储，程序实例之间的竞争，以及速度。",
+)
 
 
 _LOST = Text(

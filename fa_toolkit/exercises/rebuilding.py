@@ -123,7 +123,9 @@ class _Builder:
             space[name] = self.value(early)
         made = self._defined(node, space) if "text" in node else self._from_code(node, space)
         if node.get("kernel") and isinstance(made, types.FunctionType):
-            made = importlib.import_module("triton").jit(made)  # made by a call, not a decorator
+            from .triton_names import triton  # made by a call, not by a decorator
+
+            made = triton.jit(made)
         self.made[number] = made
         if isinstance(made, types.FunctionType):
             for cell, inner in zip(made.__closure__ or (), node["cells"], strict=True):

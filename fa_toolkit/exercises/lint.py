@@ -1,0 +1,304 @@
+"""What Triton's interpreter forgives and a GPU does not, read off a kernel's source.
+
+Runs nothing. It warns only where the source alone shows the fault: a clean report is no proof.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..language import Text
+from .lint_texts import TEXTS
+from .report import Warning
+
+#: Least side of tl.dot on a GPU.
+SMALLEST_DOT = 16
+_HALVES = {"float16", "bfloat16"}
+_MATHS = {"exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "erf", "sigmoid", "softmax"}
+_PYTHON = (
+    ast.Break, ast.Continue, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Lambda,
+    ast.Try, ast.With, ast.Dict, ast.Set, ast.FunctionDef, ast.ClassDef, ast.Yield, ast.Raise,
+)  # fmt: skip
+
+
+@dataclass
+class _Kernel:
+    """What is known of one kernel: its parameters, its definitions, the sizes it is launched with."""
+
+    node: ast.FunctionDef
+    constexprs: set[str] = field(default_factory=set)
+    runtime: set[str] = field(default_factory=set)
+    assigned: dict[str, ast.expr] = field(default_factory=dict)  # the last of each name
+    steps: dict[str, str] = field(default_factory=dict)  # loop variable: its step, as written
+    launched: dict[str, tuple[int, int]] = field(default_factory=dict)  # constexpr: value, line
+
+
+def lint(source: str, globals_: Mapping[str, Any] | None = None) -> list[Warning]:
+    """Warnings for every kernel in a piece of Python, by line.
+
+    Args:
+        globals_: names that stand for plain numbers outside the kernels, with any value.
+
+    Example:
+        >>> text = "@triton.jit" + chr(10) + "def kernel(x_ptr, n):" + chr(10)
+        >>> [w.id for w in lint(text + "    offs = tl.arange(0, n)")]
+        ['runtime-as-constexpr']
+    """
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return []
+    kernels = {n.name: _read(n) for n in ast.walk(tree) if _is_kernel(n)}  # type: ignore[attr-defined,arg-type]
+    _launches(tree, kernels)
+    found: set[Warning] = set()
+    for kernel in kernels.values():
+        found |= set(_of_kernel(kernel, globals_ or {}))
+    return sorted(found, key=lambda w: (w.line, w.id))
+
+
+def lint_packed(packed: dict[str, Any]) -> tuple[Warning, ...]:
+    """Warnings for the kernels among the definitions that a function takes along."""
+    nodes = packed["nodes"]
+    launchers = [n["text"] for n in nodes if n.get("k") == "function" and "text" in n]
+    found: list[Warning] = []
+    for node in nodes:
+        if not node.get("kernel") or "text" not in node:
+            continue
+        around = {**node.get("early", {}), **node.get("late", {})}
+        plain = {name: True for name, at in around.items() if nodes[at]["k"] in ("value", "float")}
+        own = lint(node["text"], plain)
+        for text in launchers:  # sizes it is launched with; lines are those of the launcher's cell
+            if text is not node["text"] and f"{node['name']}[" in text:
+                own = own or lint(node["text"] + "\n" + text.lstrip("\n"), plain)
+        found += own
+    return tuple(dict.fromkeys(found))
+
+
+def _is_kernel(node: ast.AST) -> bool:
+    if not isinstance(node, ast.FunctionDef):
+        return False
+    return any("jit" in ast.unparse(d) and "triton" in ast.unparse(d) for d in node.decorator_list)
+
+
+def _read(node: ast.FunctionDef) -> _Kernel:
+    kernel = _Kernel(node)
+    for argument in (*node.args.args, *node.args.kwonlyargs):
+        note = ast.unparse(argument.annotation) if argument.annotation else ""
+        (kernel.constexprs if "constexpr" in note else kernel.runtime).add(argument.arg)
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Assign):
+            for target in inner.targets:
+                _assign(kernel, target, inner.value)
+        elif isinstance(inner, ast.For) and isinstance(inner.target, ast.Name):
+            call = inner.iter
+            if isinstance(call, ast.Call) and len(call.args) == 3:
+                kernel.steps[inner.target.id] = ast.unparse(call.args[2])
+    return kernel
+
+
+def _assign(kernel: _Kernel, target: ast.expr, value: ast.expr) -> None:
+    if isinstance(target, ast.Name):
+        kernel.assigned[target.id] = value
+    elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        for one, item in zip(target.elts, value.elts, strict=False):
+            _assign(kernel, one, item)
+
+
+def _launches(tree: ast.Module, kernels: dict[str, _Kernel]) -> None:
+    """Literal sizes at the launches: `kernel[grid](..., BLOCK=8)`."""
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript)):
+            continue
+        name = node.func.value.id if isinstance(node.func.value, ast.Name) else ""
+        for keyword in node.keywords if name in kernels else ():
+            value = keyword.value
+            if keyword.arg and isinstance(value, ast.Constant) and type(value.value) is int:
+                kernels[name].launched[keyword.arg] = value.value, node.lineno
+
+
+def _of_kernel(kernel: _Kernel, globals_: Mapping[str, Any]) -> Iterator[Warning]:
+    has_dot = any(_called(n) == "dot" for n in ast.walk(kernel.node))
+    for node in ast.walk(kernel.node):
+        if isinstance(node, ast.Call):
+            yield from _sizes(kernel, node, has_dot)
+            yield from _accesses(kernel, node)
+            yield from _types(kernel, node, has_dot)
+        yield from _python(kernel, node)
+    for name in sorted(globals_):
+        uses = [n for n in ast.walk(kernel.node) if isinstance(n, ast.Name) and n.id == name]
+        local = name in kernel.assigned or name in kernel.runtime | kernel.constexprs
+        if uses and not local:
+            yield _warn("global", uses[0].lineno, name=name)
+
+
+def _warn(kind: str, line: int, **fields: Any) -> Warning:
+    text = TEXTS[kind]
+    filled = Text(text.en.format(**fields), text.zh.format(**fields)) if fields else text
+    return Warning(kind, line, filled)
+
+
+def _called(node: ast.AST) -> str:
+    """The name of a function of `tl`, "" for anything else."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        home = node.func.value
+        if isinstance(home, ast.Name) and home.id in ("tl", "language"):
+            return node.func.attr
+    return ""
+
+
+def _sizes(kernel: _Kernel, node: ast.Call, has_dot: bool) -> Iterator[Warning]:
+    name = _called(node)
+    if name == "arange":
+        sizes = node.args[1:2]
+    elif name in ("zeros", "full") and node.args:
+        shape = node.args[0]
+        sizes = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else []
+    else:
+        return
+    for size in sizes:
+        value, line = _literal(kernel, size), node.lineno
+        if value is None:
+            for inner in ast.walk(size):
+                if isinstance(inner, ast.Name) and inner.id in kernel.runtime:
+                    yield _warn("runtime-as-constexpr", line, name=inner.id)
+            continue
+        if value < 1 or value & (value - 1):
+            yield _warn("not-power-of-two", line, size=value)
+        elif has_dot and value < SMALLEST_DOT and _meets_dot(kernel, node):
+            yield _warn("dot-below-16", line, size=value)
+
+
+def _literal(kernel: _Kernel, size: ast.expr) -> int | None:
+    if isinstance(size, ast.Constant) and type(size.value) is int:
+        return size.value
+    if isinstance(size, ast.Name) and size.id in kernel.launched:
+        return kernel.launched[size.id][0]
+    return None
+
+
+def _meets_dot(kernel: _Kernel, made: ast.Call) -> bool:
+    """Whether what is made here is used, over any number of names, in an operand of tl.dot."""
+    tainted = {name for name, value in kernel.assigned.items() if _holds(value, made)}
+    for _ in range(len(kernel.assigned)):
+        more = {n for n, value in kernel.assigned.items() if _names(value) & tainted}
+        if more <= tainted:
+            break
+        tainted |= more
+    return any(
+        _holds(argument, made) or _names(argument) & tainted
+        for node in ast.walk(kernel.node)
+        if _called(node) == "dot"
+        for argument in node.args[:2]  # type: ignore[attr-defined]
+    )
+
+
+def _holds(value: ast.AST, node: ast.AST) -> bool:
+    return any(inner is node for inner in ast.walk(value))
+
+
+def _names(value: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+
+
+def _accesses(kernel: _Kernel, node: ast.Call) -> Iterator[Warning]:
+    name = _called(node)
+    if name not in ("load", "store") or not node.args:
+        return
+    keywords = {k.arg for k in node.keywords}
+    masked = "mask" in keywords or len(node.args) > (1 if name == "load" else 2)
+    if masked:
+        if name == "load" and "other" not in keywords and len(node.args) < 3:
+            yield _warn("no-other", node.lineno)
+    elif _blocked(kernel, node.args[0], 0):
+        yield _warn("no-mask", node.lineno)
+
+
+def _blocked(kernel: _Kernel, value: ast.expr, depth: int) -> bool:
+    """Whether an address holds `something * BLOCK + tl.arange(0, BLOCK)`, or a loop in such steps."""
+    for node in ast.walk(value):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            terms = list(_terms(node))
+            sizes = {size for term in terms if (size := _range_size(kernel, term))}
+            if any(_moves_by(kernel, term, size) for term in terms for size in sizes):
+                return True
+        stands_for = kernel.assigned.get(node.id) if isinstance(node, ast.Name) else None
+        if stands_for is not None and depth < 6 and _blocked(kernel, stands_for, depth + 1):
+            return True
+    return False
+
+
+def _terms(value: ast.expr) -> Iterator[ast.expr]:
+    """What a sum adds up."""
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+        yield from _terms(value.left)
+        yield from _terms(value.right)
+    else:
+        yield value
+
+
+def _range_size(kernel: _Kernel, value: ast.expr) -> str:
+    if isinstance(value, ast.Name) and value.id in kernel.assigned:
+        value = kernel.assigned[value.id]
+    if _called(value) == "arange" and len(value.args) > 1:  # type: ignore[attr-defined]
+        return ast.unparse(value.args[1])  # type: ignore[attr-defined]
+    return ""
+
+
+def _moves_by(kernel: _Kernel, value: ast.expr, size: str) -> bool:
+    if isinstance(value, ast.Name):
+        if kernel.steps.get(value.id) == size:
+            return True
+        value = kernel.assigned.get(value.id, value)
+    if not (isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult)):
+        return False
+    return size in (ast.unparse(value.left), ast.unparse(value.right))
+
+
+def _types(kernel: _Kernel, node: ast.Call, has_dot: bool) -> Iterator[Warning]:
+    name = _called(node)
+    if name in _MATHS and node.args and _half(kernel, node.args[0]):
+        yield _warn("half-maths", node.lineno, name=name)
+    if name in ("zeros", "full") and has_dot:
+        dtype = ast.unparse(node.args[-1]) if node.args else ""
+        dtype = next((ast.unparse(k.value) for k in node.keywords if k.arg == "dtype"), dtype)
+        kind = dtype.rpartition(".")[2]
+        summed = {n.target.id for n in ast.walk(kernel.node)
+                  if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}  # fmt: skip
+        first = [n for n in summed if n in kernel.assigned and _holds(kernel.assigned[n], node)]
+        if kind in _HALVES and first:
+            yield _warn("half-accumulator", node.lineno, name=kind)
+    if name == "dot":
+        keywords = {k.arg for k in node.keywords}
+        single = not any(half in ast.unparse(node) for half in (*_HALVES, ".dtype"))
+        if single and not keywords & {"input_precision", "allow_tf32"}:
+            yield _warn("tf32", node.lineno)
+
+
+def _half(kernel: _Kernel, value: ast.expr) -> bool:
+    """Whether a value was just cast to a half type."""
+    if isinstance(value, ast.Name) and value.id in kernel.assigned:
+        value = kernel.assigned[value.id]
+    return (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Attribute)
+        and value.func.attr == "to"
+        and bool(value.args)
+        and ast.unparse(value.args[0]).rpartition(".")[2] in _HALVES
+    )
+
+
+def _python(kernel: _Kernel, node: ast.AST) -> Iterator[Warning]:
+    name = ""
+    if isinstance(node, _PYTHON) and node is not kernel.node:
+        name = type(node).__name__.lower().removesuffix("def")
+    elif isinstance(node, ast.Compare) and len(node.ops) > 1:
+        name = "a < b < c"
+    elif isinstance(node, ast.Call):
+        called = ast.unparse(node.func)
+        if called.startswith(("torch.", "math.", "np.", "numpy.")) or called in ("len", "sum"):
+            name = called
+    if name:
+        yield _warn("python-only", getattr(node, "lineno", kernel.node.lineno), name=name)
