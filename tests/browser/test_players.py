@@ -243,6 +243,37 @@ def test_a_page_of_its_own_plays_without_kernel_and_network(lang: str, tmp_path:
                 assert wrong == []
 
 
+def test_what_is_too_much_is_said_and_the_last_picture_stays(tmp_path: Path) -> None:
+    path = tmp_path / "much.html"
+    viz.traffic_player(lang="en", predict=False).to_html(path)
+    with _page(path) as (page, wrong):
+        alarm, count = page.locator(".fa-alarm"), page.locator(".fa-head span")
+        for name, key in (("n", "End"), ("m", "Home"), ("k", "Home")):
+            page.locator(f".fa-slide-{name}").focus()
+            page.keyboard.press(key)
+        assert "4,194,304 tiles" in alarm.inner_text() and alarm.is_visible()
+        assert "step 1 of 193" in count.inner_text()  # of N = 8,192 in tiles of 128 × 128
+        page.locator(".fa-slide-n").focus()
+        page.keyboard.press("Home")
+        assert alarm.is_hidden() and "step 1 of 13" in count.inner_text()
+        assert wrong == []
+
+
+def test_a_player_shown_before_its_data_waits_for_them(tmp_path: Path) -> None:
+    show = "widget.render({ model, el: place });"
+    late = (
+        "const kept = state.head; state.head = {}; " + show
+        + " setTimeout(() => model.set('head', kept), 50);"
+    )  # fmt: skip
+    made = viz.tile_player(lang="en").to_html()
+    assert show in made
+    (tmp_path / "late.html").write_text(made.replace(show, late), encoding="utf-8")
+    with _page(tmp_path / "late.html") as (page, wrong):
+        page.locator(".fa-chip").wait_for()
+        assert "step 1 of 15" in page.locator(".fa-head").inner_text()
+        assert wrong == []
+
+
 def _scrub(page: Any, step: int) -> None:
     page.locator(".fa-range").evaluate(
         "(e, v) => { e.value = v; e.dispatchEvent(new Event('input')); }", step

@@ -83,10 +83,16 @@ export function mount({ model, el }, build) {
   const alarm = html("div", { class: "fa-error fa-alarm", role: "alert" });
   frame.caption.after(alarm);
 
+  let complaint = "";
+  const warn = () => {
+    const line = model.get("error") || complaint;
+    alarm.textContent = line;
+    alarm.hidden = !line;
+  };
   const paint = () => {
-    const error = model.get("error");
-    alarm.textContent = error;
-    alarm.hidden = !error;
+    if (!model.get("head").words) return; // the data have not arrived yet
+    warn();
+    frame.root.classList.toggle("fa-empty", scene === null);
     for (const part of [frame.body, frame.controls]) part.hidden = scene === null;
     frame.root.classList.toggle("fa-asking", asked());
     if (frame.root.lang !== model.get("lang")) frame.root.lang = model.get("lang");
@@ -99,6 +105,7 @@ export function mount({ model, el }, build) {
     frame.body.replaceChildren();
     frame.after.replaceChildren();
     scene = null;
+    complaint = "";
     if (model.get("head").layout) {
       decoded = columns(model.get("head").layout, model.get("blob"));
       scene = build(shell);
@@ -127,8 +134,8 @@ export function mount({ model, el }, build) {
     answer: (name, value) => put("guesses", name, value),
     predicts: () => model.get("predict"),
     complain: (text) => {
-      alarm.textContent = text;
-      alarm.hidden = !text;
+      complaint = text;
+      warn();
     },
   };
 

@@ -53,7 +53,8 @@ function build(shell) {
   const picture = plane(box, { rows: roll.rows, cols: roll.cols, kinds: data.kinds, strips: stripsOf(head, roll.rows, roll.cols), names: words });
   const height = picture.at.height;
   box.setAttribute("viewBox", `0 0 396 ${height}`);
-  box.append(svg("text", { x: picture.at.right, y: height - 2, "text-anchor": "end" },
+  const narrow = picture.at.right < 220; // the line would begin left of the picture
+  box.append(svg("text", { x: narrow ? picture.at.x : picture.at.right, y: height - 2, "text-anchor": narrow ? "start" : "end" },
     fill(words.never, { n: counted(head.lenQ), k: counted(head.lenK) })));
   const marks = [`✓ ${words.done}`, `╲ ${words.masked}`, `╱ ${words.skipped}`].filter((_, kind) => kind === 0 || data.kinds.includes(kind));
   const legend = html("div", { class: "fa-legend-line" },
