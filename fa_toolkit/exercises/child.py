@@ -27,52 +27,40 @@ PRINTED, LOOK = 4000, 0.1
 _PLACE = re.compile(r'File "(.+)", line (\d+) in ')
 
 
-class Child:
-    """A forked process that holds the function. Made anew after it died."""
+class Process:
+    """A forked and confined process that serves. Started anew after it died."""
 
-    def __init__(
-        self, exercise: Exercise, packed: dict[str, Any], folder: Path, *, on_gpu: bool
-    ) -> None:
-        self.exercise, self.packed, self.folder, self.on_gpu = exercise, packed, folder, on_gpu
+    def __init__(self, serve: learner.Serve, folder: Path, *, on_gpu: bool) -> None:
+        self.serve, self.folder, self.on_gpu = serve, folder, on_gpu
         self.printed, self.more = b"", 0
         self.pid = 0
 
-    def start(self, seconds: float) -> Outcome:
-        """Fork, and have the function made there."""
+    def fork(self) -> None:
+        """Start it."""
         to_child, from_child, prints = os.pipe(), os.pipe(), os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
             os.setsid()
             _keep_only(to_child[0], from_child[1], prints[1])
-            learner.run(self.exercise, self.packed, self.folder, 3, 4, self.on_gpu)
+            learner.run(self.serve, self.folder, 3, 4, self.on_gpu)
         for fd in (to_child[0], from_child[1], prints[1]):
             os.close(fd)
         self.sink, self.source, self.prints = to_child[1], from_child[0], prints[0]
-        return self._ask({"seconds": seconds}, seconds)
 
-    def call(self, what: What, index: int, seconds: float, keys: int | None = None) -> Outcome:
-        """Call there, and come back whatever happens."""
-        if self.pid == 0:
-            made = self.start(seconds)
-            if made.kind != "ok":
-                return made
-        head = {"what": what, "index": index, "seconds": seconds, "keys": keys}
-        return self._ask(head, seconds)
-
-    def _ask(self, head: dict[str, Any], seconds: float) -> Outcome:
+    def ask(self, head: dict[str, Any], seconds: float) -> Outcome | wire.Message:
+        """Its answer, or, where none came, what happened to it."""
         deadline = time.monotonic() + seconds + GRACE
         try:
             wire.send(self.sink, head)
             if self._wait(deadline):
-                message = wire.receive(self.source, deadline + GRACE)
-                return _read(message)
+                return wire.receive(self.source, deadline + GRACE)
             return self._ended(limits.TOO_MUCH, "crashed")
         except wire.WireError as error:
             if str(error) == "late":
                 return self._late(seconds)
             if str(error) == "closed":
                 return self._dead()
-            return self._ended(_NONSENSE, "crashed")
+            return self._ended(NONSENSE, "crashed")
 
     def _wait(self, deadline: float) -> bool:
         """Until an answer comes; False if it uses too much meanwhile."""
@@ -179,6 +167,32 @@ class Child:
         return text + (f"… (+{self.more:,} bytes)" if self.more else "")
 
 
+class Child(Process):
+    """The process that holds the function of one check."""
+
+    def __init__(
+        self, exercise: Exercise, packed: dict[str, Any], folder: Path, *, on_gpu: bool
+    ) -> None:
+        def serve(here: Path, source: int, sink: int) -> None:
+            learner.serve_calls(exercise, packed, here, source, sink)
+
+        super().__init__(serve, folder, on_gpu=on_gpu)
+
+    def start(self, seconds: float) -> Outcome:
+        """Fork, and have the function made there."""
+        self.fork()
+        return _heard(self.ask({"seconds": seconds}, seconds))
+
+    def call(self, what: What, index: int, seconds: float, keys: int | None = None) -> Outcome:
+        """Call there, and come back whatever happens."""
+        if self.pid == 0:
+            made = self.start(seconds)
+            if made.kind != "ok":
+                return made
+        head = {"what": what, "index": index, "seconds": seconds, "keys": keys}
+        return _heard(self.ask(head, seconds))
+
+
 def _keep_only(source: int, sink: int, prints: int) -> None:
     """0 reads nothing, 1 and 2 are what is printed, 3 and 4 the messages; nothing else is open."""
     kept = [os.dup2(fd, 200 + i) for i, fd in enumerate((source, sink, prints))]
@@ -190,12 +204,14 @@ def _keep_only(source: int, sink: int, prints: int) -> None:
     os.closerange(5, 256)
 
 
-def _read(message: wire.Message) -> Outcome:
+def _heard(message: Outcome | wire.Message) -> Outcome:
     """The answer of a process that ran a learner's code: every field is checked."""
+    if isinstance(message, Outcome):
+        return message
     head, blobs = message.head, message.blobs
     kind = head.get("kind")
     if kind not in KINDS:
-        return Outcome("error", sentence=_NONSENSE)
+        return Outcome("error", sentence=NONSENSE)
     seen, told = Seen(), head.get("seen")
     if isinstance(told, dict):
         for name in ("largest", "read", "moved"):
@@ -215,4 +231,4 @@ def _read(message: wire.Message) -> Outcome:
     )
 
 
-_NONSENSE = Text("The process that ran it answered nonsense.", "运行它的进程给出了无法理解的回答。")
+NONSENSE = Text("The process that ran it answered nonsense.", "运行它的进程给出了无法理解的回答。")

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
@@ -39,13 +39,20 @@ def check(exercise: Exercise, fn: Callable[..., Any], *, seconds: Seconds | None
     problem = _cannot_start(exercise, fn)
     if problem is not None:
         return not_attempted(exercise, problem)
-    allowed = seconds or (TRITON_SECONDS if exercise.needs_triton else TORCH_SECONDS)
     try:
         packed = pack(fn)
     except FaError as error:
         return not_attempted(exercise, str(error))
     except RecursionError:
         return not_attempted(exercise, _TANGLED)
+    return check_packed(exercise, packed, seconds)
+
+
+def check_packed(
+    exercise: Exercise, packed: dict[str, Any], seconds: Seconds | None = None
+) -> Report:
+    """Check a function that was packed already."""
+    allowed = seconds or (TRITON_SECONDS if exercise.needs_triton else TORCH_SECONDS)
     head = {
         "exercise": exercise.id,
         "packed": packed,
@@ -75,6 +82,33 @@ _NO_GPU = Text(
     "the chip, races between programs, and speed.",
     "在 Triton 解释器里检查。没有 GPU，所以没有检查：能否编译，块能否放进片上存储，程序实例之间的竞争，以及速度。",
 )
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What running a notebook's cells gave.
+
+    Args:
+        functions: by exercise, packed.
+        errors: number of the cell, from 0, and why it did not run through.
+    """
+
+    functions: dict[str, Any]
+    errors: list[tuple[int, Text | str]]
+
+
+#: Seconds for one cell of a notebook, and for all of them.
+CELL, CELLS = 60.0, 600.0
+
+
+def run_cells(cells: list[str], *, triton: bool) -> Ran:
+    """Run a notebook's cells in a process of their own."""
+    head = {"cells": cells, "seconds": [CELL, CELLS], "lang": current(), "triton": triton}
+    found = _server.ask(head, START + CELLS + JUDGING)
+    if found is None:
+        return Ran({}, [(0, _LOST)])
+    errors = [(int(number), told.text(sentence)) for number, sentence in found["errors"]]
+    return Ran(found["functions"], errors)
 
 
 _LOST = Text(

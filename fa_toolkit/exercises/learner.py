@@ -7,6 +7,7 @@ import faulthandler
 import os
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,15 +23,17 @@ from .values import Packing, TooLarge
 CRASH = "crash.txt"
 
 
-def run(
-    exercise: Exercise, packed: dict[str, Any], folder: Path, source: int, sink: int, on_gpu: bool
-) -> NoReturn:
-    """Answer calls until the other side closes. Never returns into the code that forked."""
+#: What a confined process does: read from one descriptor, answer on the other.
+Serve = Callable[[Path, int, int], None]
+
+
+def run(serve: Serve, folder: Path, source: int, sink: int, on_gpu: bool) -> NoReturn:
+    """Confine this process, serve, and end it. Never returns into the code that forked."""
     status = 1
     try:
         _settle(folder)
         limits.confine(folder, on_gpu=on_gpu)
-        _serve(exercise, packed, folder, source, sink)
+        serve(folder, source, sink)
         status = 0
     except wire.WireError:
         status = 0
@@ -59,9 +62,10 @@ def _die_with_parent() -> None:
             ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
-def _serve(
+def serve_calls(
     exercise: Exercise, packed: dict[str, Any], folder: Path, source: int, sink: int
 ) -> None:
+    """Make the function, then call it as often as asked."""
     start = wire.receive(source).head
     made = call(lambda: rebuild(packed, folder), (), seconds=float(start["seconds"]))
     wire.send(sink, *_told(Outcome(made.kind, None, made.sentence)))

@@ -243,7 +243,9 @@ def _range_size(kernel: _Kernel, value: ast.expr) -> str:
     if isinstance(value, ast.Name) and value.id in kernel.assigned:
         value = kernel.assigned[value.id]
     if _called(value) == "arange" and len(value.args) > 1:  # type: ignore[attr-defined]
-        return ast.unparse(value.args[1])  # type: ignore[attr-defined]
+        size: ast.expr = value.args[1]  # type: ignore[attr-defined]
+        if isinstance(size, ast.Constant) or "BLOCK" in ast.unparse(size).upper():
+            return ast.unparse(size)  # a width such as HEAD_DIM is that of the tensor itself
     return ""
 
 

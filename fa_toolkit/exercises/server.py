@@ -16,6 +16,8 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,15 +72,15 @@ def _forked(head: dict[str, Any], *private: int) -> dict[str, Any]:
         try:
             for fd in (reading, *private):
                 os.close(fd)
-            wire.send(writing, tell(_judged(head, folder)))
+            work = _cells if "cells" in head else _judged
+            wire.send(writing, work(head, folder))
         finally:
             os._exit(0)
     os.close(writing)
     try:
         found = wire.receive(reading).head
     except wire.WireError:
-        exercise = EXERCISES[head["exercise"]]
-        found = tell(Report(exercise.id, exercise.title, "not yet", note=_GONE))
+        found = _gone(head)
     finally:
         os.close(reading)
         with contextlib.suppress(ProcessLookupError):
@@ -88,7 +90,52 @@ def _forked(head: dict[str, Any], *private: int) -> dict[str, Any]:
     return found
 
 
-def _judged(head: dict[str, Any], folder: Path) -> Report:
+def _gone(head: dict[str, Any]) -> dict[str, Any]:
+    if "cells" in head:
+        return {"functions": {}, "errors": [(0, tell(_GONE))]}
+    exercise = EXERCISES[head["exercise"]]
+    return _told(Report(exercise.id, exercise.title, "not yet", note=_GONE))
+
+
+def _cells(head: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """In the fork: have a child run a notebook's cells. A cell that ends its child is left out."""
+    from .child import Process
+    from .learner import heard
+    from .notebook import serve_cells
+
+    choose(head["lang"])
+    cells, (most, whole) = head["cells"], head["seconds"]
+    errors: dict[int, Any] = {}
+    until = time.monotonic() + whole
+    for _ in range(_TRIES):
+        child = Process(
+            partial(serve_cells, cells), folder, on_gpu=bool(head["triton"] and _on_gpu())
+        )
+        child.fork()
+        ended = False
+        for number in (n for n in range(len(cells)) if n not in errors):
+            seconds = max(0.1, min(most, until - time.monotonic()))
+            answer = child.ask({"cell": number, "seconds": seconds}, seconds)
+            if not isinstance(answer, wire.Message):
+                errors[number], ended = tell(answer.sentence), True
+                break
+            if answer.head.get("kind") != "ok":
+                errors[number] = tell(heard(answer.head.get("sentence", "")))
+        if ended:
+            continue
+        answer = child.ask({"tell": True}, most)
+        child.close()
+        if isinstance(answer, wire.Message) and isinstance(answer.head.get("functions"), dict):
+            return {"functions": answer.head["functions"], "errors": sorted(errors.items())}
+        break
+    return {"functions": {}, "errors": sorted(errors.items())}
+
+
+#: How often a notebook is begun anew after a cell ended its process.
+_TRIES = 6
+
+
+def _judged(head: dict[str, Any], folder: Path) -> dict[str, Any]:
     """In the fork: judge a child that runs the function."""
     from .child import Child
 
@@ -101,8 +148,8 @@ def _judged(head: dict[str, Any], folder: Path) -> Report:
     made = child.start(seconds.call)
     try:
         if made.kind != "ok":
-            return not_made(exercise, made.sentence)
-        return _with_prints(judge(exercise, child, seconds), child)
+            return _told(not_made(exercise, made.sentence))
+        return _told(_with_prints(judge(exercise, child, seconds), child))
     finally:
         child.close()
 

@@ -25,24 +25,25 @@ def read(told: dict[str, Any]) -> Report:
     """The report that `tell` was given."""
     return Report(
         told["exercise"],
-        _text(told["title"]),
+        text(told["title"]),
         told["outcome"],
         tuple(
-            Finding(f["id"], f["status"], _text(f["note"]), _pair(f["errors"]))
+            Finding(f["id"], f["status"], text(f["note"]), _pair(f["errors"]))
             for f in told["findings"]
         ),
         tuple(
-            Diagnosis(d["id"], _text(d["text"]), _passage(d["passage"])) for d in told["diagnosis"]
+            Diagnosis(d["id"], text(d["text"]), _passage(d["passage"])) for d in told["diagnosis"]
         ),
-        _text(told["note"]),
+        text(told["note"]),
         _departure(told["departure"]),
-        tuple(Warning(w["id"], w["line"], _text(w["text"])) for w in told["warnings"]),
-        _text(told["unchecked"]),
+        tuple(Warning(w["id"], w["line"], text(w["text"])) for w in told["warnings"]),
+        text(told["unchecked"]),
         told["printed"],
     )
 
 
-def _text(told: Any) -> Any:
+def text(told: Any) -> Any:
+    """A text in both languages, or a plain string."""
     return Text(told["en"], told["zh"]) if isinstance(told, dict) else told
 
 
@@ -51,7 +52,7 @@ def _pair(told: Any) -> Any:
 
 
 def _passage(told: Any) -> Any:
-    return None if told is None else (told[0], _text(told[1]))
+    return None if told is None else (told[0], text(told[1]))
 
 
 def _departure(told: Any) -> Departure | None:
@@ -59,7 +60,7 @@ def _departure(told: Any) -> Departure | None:
         return None
     return Departure(
         told["output"],
-        _text(told["label"]),
+        text(told["label"]),
         tuple(told["place"]),
         AttentionProblem(**told["problem"]),
         TileShape(**told["tile"]),
