@@ -245,19 +245,28 @@ def test_hostile_text_is_read_and_no_more(name: str, monkeypatch: pytest.MonkeyP
         assert 0 <= verdict.score <= 100
 
 
-def test_time_grows_with_length_only() -> None:
-    text = "The old sum is multiplied by exp(m_old - m_new), and Q, K and V are cut in blocks. "
-    grade("O2", text * 20, "en")
+GROWING = {  # what could make an expression look again and again at the same text
+    "sentences": "The old sum is multiplied by exp(m_old - m_new), and Q, K and V are cut in blocks. ",
+    "digits": "1", "letters": "a", "Chinese": "读写", "denials": "not ", "halves": '{"', "lines": "x\n",
+    "openings": "(", "formulas": "exp(m - m ", "words": "compute linear max and sum ", "块": "块不",
+}  # fmt: skip
 
-    def seconds(times: int) -> float:
+
+@pytest.mark.parametrize("name", GROWING)
+@pytest.mark.parametrize("question", ["O4"])
+def test_time_grows_with_length_only(question: str, name: str) -> None:
+    def seconds(length: int) -> float:
+        text = (GROWING[name] * length)[:length]
         best = 1e9
-        for _ in range(5):
+        for _ in range(3):
             start = time.process_time()
-            judged("O2", text * times)
+            judged(question, text)
             best = min(best, time.process_time() - start)
         return best
 
-    assert seconds(64) < 6 * seconds(16)
+    judged(question, GROWING[name] * 20)  # expressions are compiled when they are first needed
+    short = seconds(MAX_CHARS // 4)
+    assert seconds(MAX_CHARS) < 8 * max(short, 0.004)  # 4 if linear, 16 if quadratic
 
 
 def test_what_is_beyond_the_limit_is_said() -> None:

@@ -35,13 +35,14 @@ _DENIES = re.compile(
     r"not|n't|\bno\b|nowhere|never|without|neither|nothing|cannot|avoid|[不没无未非]"
 )
 _GAPS = (
-    (r"(?:\w+ )", f"(?:{_NO_DENIAL}[\\w'/-]+ )"),
-    (r"(?: \w+)", f"(?: {_NO_DENIAL}[\\w'/-]+)"),
+    (r"(?:\w+ )", f"(?:{_NO_DENIAL}[\\w'/-]{{1,30}} )"),
+    (r"(?: \w+)", f"(?: {_NO_DENIAL}[\\w'/-]{{1,30}})"),
     (".{", "[^不没无未,。;!?\n]{"),
 )
 
 
 def _way(line: str) -> Way:
+    line = line.replace(r"\d+", r"\d{1,12}").replace(r"\d*", r"\d{0,12}")
     line = line.replace("|n't", r"|\w{1,7}n't").replace("(?:n't", r"(?:\w{1,7}n't")
     line = functools.reduce(lambda text, gap: text.replace(*gap), _GAPS, line)
     bare = line.removeprefix("(?:")
