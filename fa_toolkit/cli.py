@@ -181,6 +181,8 @@ def _parser() -> argparse.ArgumentParser:
     check = add("check", _check)
     check.add_argument("exercise", nargs="?", help=say(_OPTIONS["exercise"]))
     check.add_argument("file", nargs="?", help=say(_OPTIONS["file"]))
+    check.add_argument("--notebook", type=Path, metavar="FILE", help=say(_OPTIONS["notebook"]))
+    check.add_argument("--json", action="store_true", help=say(_OPTIONS["json"]))
 
     from .bench.command import add_options
 
@@ -264,9 +266,35 @@ def _progress(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
+    if options.notebook is not None:
+        return _grade(options.notebook, as_json=options.json)
     from .terminal import check
 
     return check(options.exercise, options.file)
+
+
+def _grade(notebook: Path, *, as_json: bool) -> int:
+    """Grade a notebook: DONE if every exercise of its chapters passed."""
+    from .exercises.grading import grade, table
+
+    found = grade(notebook)
+    if as_json:
+        import json
+
+        print(json.dumps(found.as_dict(), ensure_ascii=False, indent=1))
+    else:
+        from .terminal import console
+
+        out = console()
+        out.print(table(found))
+        for line in (found.warning, *map(str, found.errors)):
+            if line:
+                out.print(line)
+        for report in found.reports:
+            if report.outcome == "not yet":
+                out.print(f"\n{report}")
+    passed = bool(found.reports) and found.passed == len(found.reports)
+    return DONE if passed else NOT_SO
 
 
 def _bench(options: argparse.Namespace) -> int:

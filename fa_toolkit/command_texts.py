@@ -23,7 +23,11 @@ HELP = {
     "progress": Text(
         "what you answered, chapter by chapter, and how ready you are", "各章的答题情况与准备程度"
     ),
-    "check": Text("check your solution of an exercise", "检查一道练习的解答"),
+    "check": Text(
+        "check your solution of an exercise, or grade a notebook; exit status 0: all passed, "
+        "1: not all, 2: it could not be read",
+        "检查一道练习的解答，或给一个 notebook 评分；退出码 0：全部通过，1：没有全部通过，2：无法读取",
+    ),
     "bench": Text(
         "time our kernels beside others on this GPU; without one, bytes and recorded figures",
         "在这块 GPU 上与其他实现并排计时；没有 GPU 则看字节数和记录下来的数字",
@@ -68,6 +72,11 @@ OPTIONS = {
         "the model to ask; the first that the endpoint serves",
         "用哪个模型；默认取接口列出的第一个",
     ),
+    "notebook": Text(
+        "grade all exercises of a notebook; its code runs in confined processes",
+        "给 notebook 里的全部练习评分；其中的代码在受限的进程里运行",
+    ),
+    "json": Text("the report of --notebook as JSON", "--notebook 的报告以 JSON 输出"),
     "exercise": Text("id such as 03.merge; without it a list", "编号，如 03.merge；不写则列出全部"),
     "file": Text(
         "your solution: solution.py, or solution.py:function",
