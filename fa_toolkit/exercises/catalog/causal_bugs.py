@@ -7,8 +7,8 @@ import math
 
 import torch
 
-from ...language import Text
 from ..spec import Variant
+from .state_bugs import UPDATES, State, folded, variant
 
 _INF = math.inf
 Triple = tuple[torch.Tensor, torch.Tensor, int]
@@ -16,6 +16,7 @@ Triple = tuple[torch.Tensor, torch.Tensor, int]
 #: Bugs of the mask: which keys (cols) a row may not see, from rows, cols, diagonal and the tile.
 _HIDDEN = {
     "own-key-hidden": lambda r, c, d: c >= r + d,
+    "own-key-hidden/patched": lambda r, c, d: c >= r + d,
     "future-seen": lambda r, c, d: c > r + d + 1,
     "past-hidden": lambda r, c, d: c < r + d,
     "top-left": lambda r, c, d: c > r,
@@ -24,12 +25,21 @@ _HIDDEN = {
 }
 
 
+#: What stands for a hidden score.
+_VALUES = {
+    "masked-to-zero": 0.0, "finite-mask": -1e9, "finite-mask/6": -1e6, "finite-mask/5": -1e5,
+    "finite-mask/4": -1e4, "finite-mask/most": torch.finfo(torch.float32).min,
+}  # fmt: skip
+
+
 def _stop(start: int, rows: int, block: int, len_k: int, diagonal: int, bug: str) -> int:
     stop = start + rows + diagonal
     if bug == "every-tile" or bug in _HIDDEN:  # the mask decides, not the bound
         stop = len_k
     if bug == "diagonal-tile-skipped":
         stop = (stop - 1) // block * block
+    if bug == "diagonal-tile-skipped/floor":
+        stop = stop // block * block
     if bug == "stop-of-first-row":
         stop = start + 1 + diagonal
     if bug == "stop-top-left":
@@ -52,10 +62,13 @@ def causal_tiles(
         stop = _stop(i, len(x), block_n, len(k), diagonal, bug)
         for j in range(0, stop, block_n):
             s = x @ k[j : j + block_n].T
-            s = _masked(s, rows, j, stop, diagonal, bug)
-            m, l, acc = _step(m, l, acc, s, v[j : j + block_n], bug)
+            seen = _masked(s, rows, j, stop, diagonal, bug)
+            if bug == "denominator-unmasked":
+                m, l, acc = _unmasked_sum((m, l, acc), s, seen, v[j : j + block_n])
+            else:
+                m, l, acc = folded((m, l, acc), seen, v[j : j + block_n], bug)
             tiles += 1
-        o[i : i + block_m] = acc if bug == "not-normalised" else _divided(acc, l, bug)
+        o[i : i + block_m] = _divided(acc, l, bug)
         lse[i : i + block_m] = _lse(m, l, bug)
     return o, lse, tiles
 
@@ -65,30 +78,26 @@ def _masked(
 ) -> torch.Tensor:
     cols = torch.arange(start, start + s.shape[1])
     hidden = _HIDDEN.get(bug, lambda r, c, d: c > r + d)(rows, cols, diagonal)
-    if bug == "mask-within-tile":
-        hidden = torch.arange(s.shape[1]) > torch.arange(len(s))[:, None] + diagonal
+    if bug.startswith("mask-within-tile"):
+        near = torch.arange(len(s))[:, None], torch.arange(s.shape[1])
+        rows = rows if bug.endswith("/cols") else near[0]
+        hidden = (cols if bug.endswith("/rows") else near[1]) > rows + diagonal
     if bug == "last-tile-only" and start + s.shape[1] < stop:
         hidden = torch.zeros_like(hidden)
-    value = {"masked-to-zero": 0.0, "finite-mask": -1e9}.get(bug, -_INF)
-    return s.masked_fill(hidden, value)
+    return s.masked_fill(hidden, _VALUES.get(bug, -_INF))
 
 
-def _step(
-    m: torch.Tensor, l: torch.Tensor, acc: torch.Tensor, s: torch.Tensor, v: torch.Tensor, bug: str
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _unmasked_sum(state: State, s: torch.Tensor, seen: torch.Tensor, v: torch.Tensor) -> State:
+    """Hidden weights are 0 where they meet V, and whole in the denominator."""
+    m, l, acc = state
     new = torch.maximum(m, s.amax(1))
-    if bug == "block-maximum":
-        new = s.amax(1)
-    pivot = new if bug == "inf-minus-inf" else torch.where(new == -_INF, 0.0, new)
-    alpha, p = (m - pivot).exp(), (s - pivot[:, None]).exp()
-    one = torch.ones_like(alpha)
-    old_l = one if bug == "l-not-rescaled" else alpha
-    old_acc = one if bug == "acc-not-rescaled" else alpha
-    weights = p / p.sum(1, keepdim=True) if bug == "tile-normalised" else p
-    return new, l * old_l + p.sum(1), acc * old_acc[:, None] + weights @ v
+    alpha, p = (m - new).exp(), (s - new[:, None]).exp()
+    return new, l * alpha + p.sum(1), acc * alpha[:, None] + p * seen.isfinite() @ v
 
 
 def _divided(acc: torch.Tensor, l: torch.Tensor, bug: str) -> torch.Tensor:
+    if bug in ("not-normalised", "normalised-each-step"):
+        return acc
     if bug in ("zero-over-zero", "inf-minus-inf"):
         return acc / l[:, None]
     return acc / torch.where(l == 0, 1.0, l)[:, None]
@@ -134,29 +143,20 @@ MASKS = (
         "行号和列号是在块内数的。掩码要用整个矩阵里的编号：加上块的起点。",
     ),
     (
+        "denominator-unmasked",
+        "Hidden keys get no weight at V, but they are in the denominator: mask the scores before "
+        "the sum.",
+        "被遮住的 key 不乘 V 了，却还在分母里：要在求和之前就遮住分数。",
+    ),
+    (
         "masked-to-zero",
         "Hidden scores are 0, and e^0 counts. They must be −inf.",
         "被遮住的分数是 0，而 e^0 会计入。应为 −inf。",
     ),
 )
-#: The same, of the running state.
+#: The same, of the update and what follows it.
 STEPS = (
-    (
-        "acc-not-rescaled",
-        "Your result equals the one without rescaling acc.",
-        "你的结果等于没有修正 acc 的结果。",
-    ),
-    (
-        "l-not-rescaled",
-        "Your result equals the one without rescaling l.",
-        "你的结果等于没有修正 l 的结果。",
-    ),
-    (
-        "tile-normalised",
-        "Each tile's weights are divided by that tile's sum before they meet V. Only l, at the "
-        "end, divides.",
-        "每一块的权重先除以本块之和再乘 V 了。应到最后才除以 l。",
-    ),
+    *UPDATES,
     (
         "no-scale",
         "Your result equals the one without the scale 1/√D.",
@@ -168,13 +168,23 @@ STEPS = (
 
 def square_variant(bug: str, en: str, zh: str) -> Variant:
     """The bug in 04.square, whose outputs are o and the number of tiles."""
-    return Variant(
-        bug, Text(en, zh), lambda q, k, v, block: causal_tiles(q, k, v, block, block, bug)[::2]
-    )
+    return variant(bug, en, zh, lambda form: lambda q, k, v, block: _square(q, k, v, block, form))
+
+
+def _square(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, block: int, bug: str
+) -> tuple[torch.Tensor, int]:
+    o, _, tiles = causal_tiles(q, k, v, block, block, bug)
+    rows = -(-len(q) // block)
+    if bug == "rows-counted":
+        tiles = rows
+    if bug == "own-key-hidden/patched":
+        tiles = rows * (rows + 1) // 2
+    return o, tiles
 
 
 def causal_variant(bug: str, en: str, zh: str) -> Variant:
     """The bug in 04.causal, whose outputs are o and lse."""
-    return Variant(
-        bug, Text(en, zh), lambda q, k, v, bm, bn: causal_tiles(q, k, v, bm, bn, bug)[:2]
+    return variant(
+        bug, en, zh, lambda form: lambda q, k, v, bm, bn: causal_tiles(q, k, v, bm, bn, form)[:2]
     )

@@ -60,7 +60,7 @@ SQUARE = Exercise(
         Case("extreme-logits", "q, k × 30", lambda: (*_qkv(8, 8, size=30.0), 4)),
     ],
     rules=(
-        Rule("no-n-by-n", lambda: (*_qkv(64, 64, d=4), 8), limit=64 * 64),
+        Rule("no-n-by-n", lambda: (*_qkv(24, 24, d=4), 4), limit=24 * 24),
         Rule("own-work", lambda: (*_qkv(8, 8), 4), forbidden=READY_MADE),
     ),
     variants=(
@@ -69,6 +69,11 @@ SQUARE = Exercise(
             "every-tile",
             "o is right, but tiles that no row sees were made as well: stop the loop earlier.",
             "o 对了，但谁也看不到的块也算了：循环应早点停。",
+        ),
+        square_variant(
+            "rows-counted",
+            "o is right; you count blocks of rows. Count every tile of scores, inside the inner loop.",
+            "o 对了；你数的是行块。每算一个分数块都要数，在内层循环里数。",
         ),
         square_variant(
             "diagonal-tile-skipped",
@@ -129,7 +134,7 @@ CAUSAL = Exercise(
         Case("dtype", "float16", lambda: (*_qkv(6, 9, dtype=torch.float16), 4, 4)),
     ],
     rules=(
-        Rule("no-n-by-n", lambda: (*_qkv(48, 80, d=4), 8, 16), limit=48 * 80),
+        Rule("no-n-by-n", lambda: (*_qkv(20, 32, d=4), 4, 8), limit=20 * 32),
         Rule("own-work", lambda: (*_qkv(8, 12), 4, 4), forbidden=READY_MADE),
     ),
     variants=(

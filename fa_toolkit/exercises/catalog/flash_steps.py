@@ -10,7 +10,7 @@ import torch
 from ...language import Text
 from ..spec import TORCH_MATHS, Case, Exercise, Output, Rule, Variant, attention_budget, randn
 from .devices import here
-from .tiles import tiled
+from .tile_bugs import tiled
 
 Tensor = torch.Tensor
 

@@ -10,7 +10,8 @@ import torch
 from ...language import Text
 from ..spec import TORCH_MATHS, Case, Exercise, Output, Rule, Variant, attention_budget, randn
 from .devices import here
-from .tiles import tiled
+from .state_bugs import UPDATES, variant
+from .tile_bugs import tiled
 
 _EPS = torch.finfo(torch.float32).eps
 Pair = tuple[torch.Tensor, torch.Tensor]
@@ -119,7 +120,9 @@ def _qkv(len_k: int, size: float = 1.0) -> tuple[Any, ...]:
 
 def _loop_variant(bug: str, en: str, zh: str) -> Variant:
     # the width of these tiles is 16, so the default scale of `tiled` is the 0.25 of the cases
-    return Variant(bug, Text(en, zh), lambda q, k, v, scale: tiled(q, k, v, 16, 16, bug=bug))
+    return variant(
+        bug, en, zh, lambda form: lambda q, k, v, scale: tiled(q, k, v, 16, 16, bug=form)
+    )
 
 
 LOOP = Exercise(
@@ -147,25 +150,21 @@ LOOP = Exercise(
     ],
     rules=(Rule("own-work", lambda: _qkv(16), forbidden=TORCH_MATHS),),
     variants=(
+        *(_loop_variant(*item) for item in UPDATES),
         _loop_variant(
-            "acc-not-rescaled",
-            "Your result equals the one without rescaling acc.",
-            "你的结果等于没有修正 acc 的结果。",
+            "block-maximum",
+            "m_new is the maximum of this step alone: keep the larger of m_i and it.",
+            "m_new 只是这一步的最大值：应与 m_i 取较大的。",
         ),
         _loop_variant(
-            "l-not-rescaled",
-            "Your result equals the one without rescaling l_i.",
-            "你的结果等于没有修正 l_i 的结果。",
+            "one-maximum",
+            "One maximum serves all rows: reduce over the keys only, axis=1.",
+            "所有行共用了一个最大值：只沿 key 方向取，axis=1。",
         ),
         _loop_variant(
-            "nothing-rescaled",
-            "Your result equals the one without rescaling l_i and acc.",
-            "你的结果等于 l_i 和 acc 都没有修正的结果。",
-        ),
-        _loop_variant(
-            "normalised-each-step",
-            "You divide acc by l_i in every step. The store does it once.",
-            "你每一步都除以 l_i。最后写回时只除一次。",
+            "last-block-only",
+            "Only the last step is in the result: add to l_i and acc, do not replace them.",
+            "结果里只有最后一步：l_i 和 acc 要累加，不是覆盖。",
         ),
     ),
     hints=(

@@ -1,6 +1,5 @@
 """The last exercise of chapter 06: the whole forward kernel."""
 
-
 from __future__ import annotations
 
 import math
@@ -22,7 +21,8 @@ from ..spec import (
 )
 from .causal_bugs import MASKS, STEPS, causal_tiles
 from .devices import here
-from .tiles import tiled
+from .state_bugs import variant
+from .tile_bugs import tiled
 
 Tensor = torch.Tensor
 Pair = tuple[Tensor, Tensor]
@@ -77,7 +77,7 @@ def _whole(q: Tensor, k: Tensor, v: Tensor, causal: bool, bug: str) -> Pair:
 
 
 def _variant(bug: str, en: str, zh: str) -> Variant:
-    return Variant(bug, Text(en, zh), lambda q, k, v, causal: _whole(q, k, v, causal, bug))
+    return variant(bug, en, zh, lambda form: lambda q, k, v, causal: _whole(q, k, v, causal, form))
 
 
 def _qkv(
@@ -131,7 +131,7 @@ FORWARD = Exercise(
     ],
     rules=(Rule("own-work", lambda: _qkv(16, 16), forbidden=TORCH_MATHS),),
     variants=(
-        *(_variant(*item) for item in (*MASKS[:4], *STEPS) if item[0] != "tile-normalised"),
+        *(_variant(*item) for item in (*MASKS[:5], *STEPS)),
         _variant(
             "mask-always", "The mask acts without causal as well.", "causal 为假时掩码也起作用了。"
         ),

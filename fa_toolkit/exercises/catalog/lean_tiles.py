@@ -52,14 +52,17 @@ def _loops(bug: str) -> Any:
             for j in range(0, n, block):
                 if bug == "q-again" and j:
                     q = hbm.load("Q", i, i + block)
-                if bug == "two-passes":
+                if bug == "keys-and-values-again":
                     hbm.load("K", j, j + block)
+                    hbm.load("V", j, j + block)
                 s = q @ hbm.load("K", j, j + block).T * d**-0.5
                 new = torch.maximum(m, s.amax(1))
                 alpha, p = (m - new).exp(), (s - new[:, None]).exp()
                 l = l * alpha + p.sum(1)
                 old = acc if bug == "acc-not-rescaled" else acc * alpha[:, None]
                 acc, m = old + p @ hbm.load("V", j, j + block), new
+                if bug == "output-each-tile":
+                    hbm.store("O", i, acc / l[:, None])
                 if bug == "state-spilled":
                     acc, m, l = _there_and_back(hbm, i, block, acc=acc, m=m, l=l)
             if bug == "divided-later":
@@ -156,7 +159,16 @@ LEAN_FORWARD = Exercise(
             "Q is loaded at every tile. It does not change in the inner loop.",
             "每个块都重读了 Q。内层循环里 Q 不变。",
         ),
-        _variant("two-passes", "K is loaded twice a tile.", "每个块读了两次 K。"),
+        _variant(
+            "output-each-tile",
+            "O is stored at every tile of keys. Store it once, after the last.",
+            "每个 key 块都写了一次 O。最后写一次就够。",
+        ),
+        _variant(
+            "keys-and-values-again",
+            "K and V are loaded twice a tile. One pass over the keys is enough.",
+            "每个块的 K 和 V 都读了两次。走一遍 key 就够。",
+        ),
         _variant(
             "divided-later",
             "acc goes to HBM un-normalised and comes back for the division. Divide before the store.",

@@ -11,7 +11,8 @@ from ...language import Text
 from ..spec import READY_MADE, Case, Exercise, Output, Rule, Variant, attention_budget, randn
 from .causal_bugs import causal_tiles
 from .causal_tiles import attention as causal_attention
-from .tiles import attention, tiled
+from .tile_bugs import tiled
+from .tiles import attention
 
 Tensor = torch.Tensor
 Pair = tuple[Tensor, Tensor]

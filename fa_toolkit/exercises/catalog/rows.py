@@ -10,7 +10,7 @@ import torch
 
 from ...language import Text
 from ..spec import READY_MADE, Case, Exercise, Output, Rule, Variant, randn
-from .state_bugs import SHARED, State, folded, walked
+from .state_bugs import GUARDS, UPDATES, State, folded, variant, walked
 
 _INF = math.inf
 
@@ -48,7 +48,7 @@ _STATE_OUTPUTS = (
 
 
 def _row_variant(bug: str, en: str, zh: str) -> Variant:
-    return Variant(bug, Text(en, zh), lambda s, v, block: walked(s, v, block, bug))
+    return variant(bug, en, zh, lambda form: lambda s, v, block: walked(s, v, block, form))
 
 
 ROW = Exercise(
@@ -95,7 +95,7 @@ ROW = Exercise(
         Rule("own-work", lambda: _row(8, 4), forbidden=READY_MADE),
     ),
     variants=(
-        *(_row_variant(*shared) for shared in SHARED),
+        *(_row_variant(*shared) for shared in (*UPDATES, *GUARDS)),
         _row_variant(
             "same-values",
             "Every block takes the first rows of V again: its slice does not move.",
@@ -168,7 +168,7 @@ def _fold_budget(state: State, s: torch.Tensor, v: torch.Tensor) -> list[torch.T
 
 
 def _fold_variant(bug: str, en: str, zh: str) -> Variant:
-    return Variant(bug, Text(en, zh), lambda state, s, v: folded(state, s, v, bug))
+    return variant(bug, en, zh, lambda form: lambda state, s, v: folded(state, s, v, form))
 
 
 ROWS = Exercise(
@@ -211,7 +211,7 @@ ROWS = Exercise(
     ],
     rules=(Rule("own-work", lambda: _tile(3, 5), forbidden=READY_MADE),),
     variants=(
-        *(_fold_variant(*shared) for shared in SHARED),
+        *(_fold_variant(*shared) for shared in (*UPDATES, *GUARDS)),
         _fold_variant(
             "one-maximum",
             "One maximum serves all rows. Each row has its own: reduce over the keys only.",

@@ -1,6 +1,6 @@
 """Exercises of chapter 04: the forward pass in tiles, and which keys a block of rows can see."""
 
-# ruff: noqa: E741  (l is the denominator's name on every floor)
+
 from __future__ import annotations
 
 import math
@@ -18,6 +18,8 @@ from ..spec import (
     attention_budget,
     randn,
 )
+from .state_bugs import UPDATES, variant
+from .tile_bugs import tiled
 
 Args = tuple[torch.Tensor, torch.Tensor, torch.Tensor, int, int]
 Result = tuple[torch.Tensor, torch.Tensor]
@@ -30,38 +32,6 @@ def attention(
     s = q @ k.T * q.shape[1] ** -0.5  # [Nq, Nk]
     p = torch.softmax(s, dim=1)  # [Nq, Nk]
     return p @ v, torch.logsumexp(s, dim=1)  # [Nq, Dv], [Nq]
-
-
-def tiled(
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
-    block_m: int,
-    block_n: int,
-    *,
-    bug: str = "",
-) -> Result:
-    """The tiled forward with one planted bug."""
-    x, scale = q.double(), {"no-scale": 1.0, "scale-1-over-d": 1 / q.shape[1]}.get(bug)
-    scale = q.shape[1] ** -0.5 if scale is None else scale
-    m, l = x.new_full([len(q)], -math.inf), x.new_zeros(len(q))
-    acc = x.new_zeros(len(q), v.shape[1])
-    stop = len(k) - len(k) % block_n if bug == "tail-dropped" else len(k)
-    for j in range(0, stop, block_n):
-        s = scale * x @ k[j : j + block_n].double().T
-        new = torch.maximum(m, s.amax(1))
-        alpha, p = (m - new).exp(), (s - new[:, None]).exp()
-        old_l, old_acc = alpha, alpha[:, None]
-        if bug in ("acc-not-rescaled", "nothing-rescaled"):
-            old_acc = torch.ones_like(old_acc)
-        if bug in ("l-not-rescaled", "nothing-rescaled"):
-            old_l = torch.ones_like(old_l)
-        l, m, acc = l * old_l + p.sum(1), new, acc * old_acc + p @ v[j : j + block_n].double()
-        if bug == "normalised-each-step":
-            acc = acc / l[:, None]
-    o = acc if bug in ("not-normalised", "normalised-each-step") else acc / l[:, None]
-    lse = {"lse-no-max": l.log(), "lse-base-2": (m + l.log()) / math.log(2), "lse-no-log": m + l}
-    return o, lse.get(bug, m + l.log())
 
 
 def _qkv(
@@ -88,7 +58,9 @@ def _budget(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *_: int) -> list[
 
 
 def _variant(bug: str, en: str, zh: str) -> Variant:
-    return Variant(bug, Text(en, zh), lambda *args: tiled(*args, bug=bug))
+    return variant(
+        bug, en, zh, lambda form: lambda q, k, v, bm, bn: tiled(q, k, v, bm, bn, bug=form)
+    )
 
 
 FORWARD = Exercise(
@@ -128,28 +100,29 @@ FORWARD = Exercise(
         Rule("own-work", lambda: _qkv(8, 12, 4, 4), forbidden=READY_MADE),
     ),
     variants=(
+        *(_variant(*item) for item in UPDATES),
         _variant(
-            "acc-not-rescaled",
-            "Your result equals the one without rescaling acc.",
-            "你的结果等于没有修正 acc 的结果。",
+            "block-maximum",
+            "m is the maximum of the present block alone: keep the larger of the old and the new.",
+            "m 只是当前块的最大值：应取新旧两者中较大的。",
         ),
         _variant(
-            "l-not-rescaled",
-            "Your result equals the one without rescaling l.",
-            "你的结果等于没有修正 l 的结果。",
+            "one-maximum",
+            "One maximum serves all rows of a block. Each row has its own.",
+            "一块的所有行共用了一个最大值。每行各有一个。",
         ),
         _variant(
-            "nothing-rescaled",
-            "Your result equals the one without rescaling l and acc.",
-            "你的结果等于 l 和 acc 都没有修正的结果。",
+            "same-values",
+            "Every block of keys meets the first rows of V: the slice of V does not move along.",
+            "每一块 key 乘的都是 V 最前面的几行：V 的切片没有跟着走。",
+        ),
+        _variant(
+            "last-block-only",
+            "Only the last block of keys is in the result: add to l and acc, do not replace them.",
+            "结果里只有最后一块 key：l 和 acc 要累加，不是覆盖。",
         ),
         _variant(
             "not-normalised", "acc is not divided by l at the end.", "最后没有把 acc 除以 l。"
-        ),
-        _variant(
-            "normalised-each-step",
-            "You divide acc by l in every step. Divide once, after the last block.",
-            "你每一步都把 acc 除以 l。应在最后一块之后只除一次。",
         ),
         _variant(
             "no-scale",

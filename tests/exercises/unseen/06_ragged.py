@@ -1,7 +1,7 @@
 """06.ragged, from its specification alone."""
 
 # mypy: ignore-errors
-# ruff: noqa: N803, N806  (constexprs and sizes are upper case in Triton)
+# ruff: noqa: N803  (constexprs and sizes are upper case in Triton)
 import torch
 
 from fa_toolkit.exercises.triton_names import tl, triton
