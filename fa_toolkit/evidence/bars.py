@@ -53,8 +53,7 @@ def bars(
             ink = colour(bar.ink, theme)
             ax.barh(row, bar.value, height=0.56, color=ink, zorder=3)
             ax.annotate(bar.text or plain(bar.value), (bar.value, row), (6, 0),
-                        textcoords="offset points", va="center", zorder=5,
-                        bbox={"facecolor": colour("page", theme), "edgecolor": "none", "pad": 1})  # fmt: skip
+                        textcoords="offset points", va="center", zorder=5)  # fmt: skip
         source(page, where)
     return page
 

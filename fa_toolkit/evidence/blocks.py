@@ -130,6 +130,14 @@ def multiply_not_subtract() -> Found:
                 ),
                 error > 0.05,
             ),
+            Check(
+                Text(
+                    f"acc needs the same factor, which the article does not say: without it the "
+                    f"output is off by {plain(acc_error)}.",
+                    f"acc 也要乘同一个因子，文章没有提：不乘，输出就错 {plain(acc_error)}。",
+                ),
+                acc_error > 0.05,
+            ),
         ),
         numbers={"factor": factor, "error_of_subtracting": error, "error_of_acc": acc_error},
         short=Text(

@@ -121,7 +121,7 @@ def _roofline(dense: dict[str, float]) -> Figure:
 
     names = {
         "standard": Text("standard", "标准"),
-        "flash": Text("flash, asked for", "flash，按请求"),
-        "flash, L2": Text("flash, HBM alone", "flash，只算 HBM"),
+        "flash": Text("flash", "flash"),
+        "flash, L2": Text("flash, HBM", "flash，HBM"),
     }
     return roofline_figure("a100-80", {say(names[k]): value for k, value in dense.items()})

@@ -36,11 +36,12 @@ _STYLE = """
 .fa-evidence .kind { grid-column: 1 / -1; color: var(--soft); font-size: 13px; margin-top: 4px; }
 .fa-evidence .figure { margin: 10px 0 0; }
 .fa-evidence .source { margin: 10px 0 0; padding-top: 8px; border-top: 1px solid var(--line); }
-.fa-evidence table { border-collapse: collapse; margin: 8px 0 0; font-size: 14px; }
-.fa-evidence td, .fa-evidence th { text-align: left; padding: 4px 16px 4px 0; border: 0;
+.fa-evidence.fa-evidence table { border-collapse: collapse; margin: 8px 0 0; font-size: 14px; }
+.fa-evidence.fa-evidence td, .fa-evidence.fa-evidence th { text-align: left; padding: 4px 16px 4px 0; border: 0;
   background: none; vertical-align: top; font-weight: 400; white-space: normal; }
-.fa-evidence th { color: var(--soft); font-size: 12px; }
-.fa-evidence tr, .fa-evidence tr:nth-child(n), .fa-evidence tr:hover { background: none; }
+.fa-evidence.fa-evidence th { color: var(--soft); font-size: 12px; }
+.fa-evidence.fa-evidence tr:nth-child(n), .fa-evidence.fa-evidence tr:hover { background: none; }
+.fa-evidence td .caveat, .fa-evidence td .holds, .fa-evidence td .wrong { white-space: nowrap; }
 """
 
 
@@ -72,7 +73,9 @@ def html(evidence: Evidence) -> str:
     figure = evidence.figure()
     drawn = getattr(figure, "html", None)
     picture = f'<div class="figure">{drawn()}</div>' if drawn is not None else ""
-    source = f'<p class="source soft">{escape(say(evidence.source))}</p>'
+    line = say(evidence.source)
+    there = any(text.get_text() == line for text in figure.texts) if figure is not None else False
+    source = "" if there else f'<p class="source soft">{escape(line)}</p>'
     return framed(f'{head}<div class="checks">{rows}</div>{picture}{source}')
 
 

@@ -170,11 +170,10 @@ def two_transfers() -> Found:
             ),
             Check(
                 Text(
-                    f"So the height of a block decides: BLOCK_M from 64 to 128 takes "
-                    f"{amount(low)} to {amount(high)}. Twice the SRAM, 1/{plain(order)} of "
-                    "N²d²/M.",
-                    f"所以取决于块高：BLOCK_M 从 64 到 128，{amount(low)} 降到 {amount(high)}。"
-                    f"SRAM 加倍，N²d²/M 变成 1/{plain(order)}。",
+                    f"So the height of a block decides. Twice the rows, 64 to 128: {amount(low)} "
+                    f"to {amount(high)}. Twice the SRAM: 1/{plain(order)} of N²d²/M.",
+                    f"所以取决于块高。行数加倍，64 到 128：{amount(low)} 降到 {amount(high)}。"
+                    f"SRAM 加倍：N²d²/M 变成 1/{plain(order)}。",
                 ),
                 1.8 < low / high < 2 and order == 2,
             ),
