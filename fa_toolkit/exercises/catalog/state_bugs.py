@@ -1,43 +1,92 @@
-"""The state (m, l, acc) with one planted bug, and the sentences that name the bugs."""
+"""The update of (m, l, acc) with one planted bug, and the sentences that name the bugs."""
 
 # ruff: noqa: E741  (l is the denominator's name on every floor)
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
+from ...language import Text
+from ..spec import Variant
+
 State = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 _INF = math.inf
+
+#: The same mistake made in another place or with other numbers: "bug/form".
+FORMS = {
+    "factor-on-the-sum": ("factor-on-the-sum/l", "factor-on-the-sum/acc"),
+    "old-maximum": ("old-maximum/raw",),
+    "one-maximum": ("one-maximum/of-the-tile",),
+    "block-maximum": ("block-maximum/returned",),
+    "rescaled-twice": ("rescaled-twice/l", "rescaled-twice/both"),
+    "finite-mask": ("finite-mask/6", "finite-mask/5", "finite-mask/4", "finite-mask/most"),
+    "mask-within-tile": ("mask-within-tile/rows", "mask-within-tile/cols"),
+    "diagonal-tile-skipped": ("diagonal-tile-skipped/floor",),
+    "own-key-hidden": ("own-key-hidden/patched",),
+}
+
+
+def variant(bug: str, en: str, zh: str, fn: Callable[[str], Callable[..., Any]]) -> Variant:
+    """The bug in all its forms, `fn` being made for each."""
+    return Variant(bug, Text(en, zh), fn(bug), tuple(fn(form) for form in FORMS.get(bug, ())))
+
+
+def _maxima(m: torch.Tensor, s: torch.Tensor, bug: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """The maximum that is kept, and the one that exponents subtract."""
+    new = torch.maximum(m, s.amax(1))
+    if bug == "one-maximum":
+        new = new.max().expand_as(new)
+    if bug == "one-maximum/of-the-tile":
+        new = torch.maximum(m, s.max())
+    if bug == "block-maximum":
+        new = s.amax(1)
+    pivot = torch.where(new == -_INF, 0.0, new)
+    if bug == "inf-minus-inf" or (bug == "guard-for-all" and not bool((new == -_INF).all())):
+        pivot = new
+    kept = {
+        "pivot-carried": pivot, "block-maximum/returned": s.amax(1), "maximum-not-kept": m,
+    }.get(bug, new)  # fmt: skip
+    return kept, pivot
+
+
+def _factors(m: torch.Tensor, pivot: torch.Tensor, bug: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """What the old l and the old acc are multiplied by."""
+    alpha = (m - pivot).exp()
+    if bug == "inverse-factor":
+        alpha = torch.where(m == -_INF, 1.0, (pivot - m).exp())
+    one, twice = torch.ones_like(alpha), alpha * alpha
+    of_l = one if bug in ("l-not-rescaled", "nothing-rescaled") else alpha
+    of_acc = one if bug in ("acc-not-rescaled", "nothing-rescaled") else alpha
+    of_l = twice if bug in ("rescaled-twice/l", "rescaled-twice/both") else of_l
+    return of_l, twice if bug in ("rescaled-twice", "rescaled-twice/both") else of_acc
+
+
+def _added(
+    old: torch.Tensor, new: torch.Tensor, factor: torch.Tensor, *, together: bool
+) -> torch.Tensor:
+    return (old + new) * factor if together else old * factor + new
 
 
 def folded(state: State, s: torch.Tensor, v: torch.Tensor, bug: str = "") -> State:
     """One tile folded into a state, with one planted bug."""
     m, l, acc = (x.double() for x in state)
     s, v = s.double(), v.double()
-    new = torch.maximum(m, s.amax(1))
-    if bug == "one-maximum":
-        new = new.max().expand_as(new)
-    pivot = torch.where(new == -_INF, 0.0, new)
-    if bug == "inf-minus-inf":
-        pivot = new
-    if bug == "guard-for-all" and not bool((new == -_INF).all()):
-        pivot = new
-    alpha, p = (m - pivot).exp(), (s - pivot[:, None]).exp()
-    if bug == "inverse-factor":
-        alpha = torch.where(m == -_INF, 1.0, (pivot - m).exp())
-    ones = torch.ones_like(alpha)
-    old_l = ones if bug in ("l-not-rescaled", "nothing-rescaled") else alpha
-    old_acc = ones if bug in ("acc-not-rescaled", "nothing-rescaled") else alpha
-    if bug == "rescaled-twice":
-        old_acc = alpha * alpha
-    l, acc = l * old_l + p.sum(1), acc * old_acc[:, None] + p @ v
+    new, pivot = _maxima(m, s, bug)
+    of_l, of_acc = _factors(m, pivot, bug)
+    p = (s - pivot[:, None]).exp()
+    if bug == "old-maximum":
+        p = (s - torch.where(m == -_INF, pivot, m)[:, None]).exp()
+    if bug == "old-maximum/raw":
+        p = (s - m[:, None]).exp()
+    weights = p / p.sum(1, keepdim=True) if bug == "tile-normalised" else p
+    l = _added(l, p.sum(1), of_l, together=bug in ("factor-on-the-sum", "factor-on-the-sum/l"))
+    both = bug in ("factor-on-the-sum", "factor-on-the-sum/acc")
+    acc = _added(acc, weights @ v, of_acc[:, None], together=both)
     if bug == "normalised-each-step":
         acc = acc / l[:, None]
-    if bug == "pivot-carried":
-        new = pivot
-    if bug == "block-maximum":
-        new = s.amax(1)
     return new, l, acc
 
 
@@ -55,22 +104,23 @@ def walked(s: torch.Tensor, v: torch.Tensor, block: int, bug: str) -> State:
     return state[0][0], state[1][0], state[2][0]
 
 
-#: What both exercises share: (bug, English, Chinese).
-SHARED = (
+#: Bugs of the update that show in its results whatever the loop around it: (bug, English, Chinese).
+UPDATES = (
     (
         "acc-not-rescaled",
-        "acc still carries the old maximum: multiply it by e^(m − m′) as you do with l.",
-        "acc 还带着旧的最大值：它和 l 一样，也要乘 e^(m − m′)。",
+        "Your result equals the one without rescaling acc: it still carries the old maximum and "
+        "needs the factor e^(m − m′), as l does.",
+        "你的结果等于没有修正 acc 的结果：它还带着旧的最大值，和 l 一样要乘 e^(m − m′)。",
     ),
     (
         "l-not-rescaled",
-        "l still carries the old maximum, acc does not.",
-        "l 还带着旧的最大值，acc 已经改过了。",
+        "Your result equals the one without rescaling l.",
+        "你的结果等于没有修正 l 的结果。",
     ),
     (
         "nothing-rescaled",
-        "When m grows, neither l nor acc is brought to the new maximum.",
-        "m 变大时，l 和 acc 都没有换算到新的最大值。",
+        "Your result equals the one without rescaling l and acc when m grows.",
+        "你的结果等于 m 变大时 l 和 acc 都没有修正的结果。",
     ),
     (
         "inverse-factor",
@@ -79,14 +129,39 @@ SHARED = (
     ),
     (
         "rescaled-twice",
-        "acc is multiplied by the factor twice in a step.",
-        "一步之内 acc 乘了两次修正因子。",
+        "A sum is multiplied by the factor twice in a step.",
+        "一步之内，有个和乘了两次修正因子。",
+    ),
+    (
+        "factor-on-the-sum",
+        "The factor e^(m − m′) multiplies the new terms as well. They are relative to m′ already: "
+        "rescale the old sum first, then add.",
+        "e^(m − m′) 连新的各项也乘了。新项本来就相对于 m′：先修正旧的和，再加新的。",
+    ),
+    (
+        "old-maximum",
+        "The new terms subtract the old m. Take the maximum first, then e^(s − m′).",
+        "新的各项减的是旧的 m。先求最大值，再算 e^(s − m′)。",
+    ),
+    (
+        "maximum-not-kept",
+        "The new maximum is not carried to the next step: m = m′ is missing.",
+        "新的最大值没有带到下一步：漏了 m = m′。",
     ),
     (
         "normalised-each-step",
         "acc is divided by l in every step. It stays un-normalised until the end.",
         "每一步都把 acc 除以 l 了。acc 到最后才归一化。",
     ),
+    (
+        "tile-normalised",
+        "Each tile's weights are divided by that tile's own sum before they meet V. Only l, at the "
+        "end, divides.",
+        "每一块的权重先除以本块之和再乘 V 了。应到最后才除以 l。",
+    ),
+)
+#: The same, where states or rows may be empty.
+GUARDS = (
     (
         "inf-minus-inf",
         "Where nothing was seen yet, −inf − (−inf) gives NaN. Subtract 0 there.",
