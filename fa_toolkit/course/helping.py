@@ -36,7 +36,7 @@ def departure_view(exercise_id: str, report: Report | None) -> Any:
             got=_NO_CHECK,
             hint=f'fa.course.check("{exercise_id}", ...)',
         )
-    from ..viz import tile_player
+    from ..viz.flash_tiles import tile_player
 
     found = report.departure
     backward = found.output in ("dq", "dk", "dv")

@@ -141,7 +141,7 @@ class _Packer:
         else:
             node["code"] = base64.b64encode(marshal.dumps(code)).decode()
         node |= self._outside(fn.__globals__, names, space)
-        cells = []
+        cells: list[int | None] = []
         for variable, cell in zip(code.co_freevars, fn.__closure__ or (), strict=True):
             try:
                 cells.append(self.ref(cell.cell_contents, variable))

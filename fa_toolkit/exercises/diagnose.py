@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -135,13 +136,23 @@ def _weigh(exercise: Exercise, known: Sequence[_Known]) -> list[_Weighed]:
     return found
 
 
+_CRASHED = Text("the planted bug crashes here", "植入的错误在此崩溃")
+
+
+@lru_cache(maxsize=4096)
+def _value(adapt: Callable[..., Any], fn: Callable[..., Any], make: Callable[..., Any]) -> Any:
+    """What a variant returns on a case, the same for every answer it is held against."""
+    try:
+        return adapt(fn)(*make())
+    except Exception:  # the bug crashes here, so the learner's answer is not this bug's
+        return _CRASHED
+
+
 def _compare(exercise: Exercise, fn: Callable[..., Any], known: _Known) -> tuple[bool, bool]:
     """Whether a variant gives the learner's result, and whether it is wrong."""
-    try:
-        made = parts(exercise, exercise.adapt(fn)(*known.make()))
-    except Exception:  # the bug crashes here, so the learner's answer is not this bug's
-        return False, True
-    if isinstance(made, Text):
+    value = _value(exercise.adapt, fn, known.make)
+    made = _CRASHED if value is _CRASHED else parts(exercise, value)
+    if made is _CRASHED or isinstance(made, Text):
         return False, True
     rows = list(zip(known.got, made, known.truth, known.allowed, strict=True))
     same = all(_same(g, w, a) for g, w, _, a in rows)
@@ -155,8 +166,8 @@ def _same(left: Any, right: Any, allowed: Any, slack: float = 3) -> bool:
         budget = slack * torch.as_tensor(allowed, dtype=torch.float64).cpu()
         if budget.dim() and budget.shape != left.shape:  # both are of the same wrong shape
             budget = budget.max() if budget.numel() else budget.sum()
-        pair = (x.detach().double().cpu() for x in (left, right))
-        return bool(close(*pair, budget).all())
+        mine, theirs = left.detach().double().cpu(), right.detach().double().cpu()
+        return bool(close(mine, theirs, budget).all())
     left, right = plain(left)[0], plain(right)[0]
     if isinstance(left, (int, float)) and isinstance(right, (int, float)):
         return abs(left - right) <= 1e-9 * max(abs(left), abs(right)) or left == right

@@ -109,7 +109,8 @@ def _loaded(file: Path) -> Any:
 
 def table(rows: Iterable[Row], write: Callable[[str], object]) -> bool:
     """Write a line for each bug and the sums below; whether nothing slipped through."""
-    bugs, rights = [], []
+    bugs: list[Row] = []
+    rights: list[Row] = []
     write(f"{'exercise':<18}{'bug':<34}{'named':<26}caught by")
     for row in rows:
         (rights if row.right else bugs).append(row)

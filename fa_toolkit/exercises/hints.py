@@ -82,7 +82,7 @@ def blanked(exercise_id: str) -> str:
     for number, start, stop in sorted(holes, reverse=True):
         raw = lines[number - 1].encode()  # columns count bytes
         lines[number - 1] = (raw[:start] + BLANK.encode() + raw[stop:]).decode()
-    shown = []
+    shown: list[str] = []
     for start, stop in parts:
         shown += [*(["…"] if shown else []), *lines[start - 1 : stop]]
     indent = min((len(x) - len(x.lstrip()) for x in shown if x.strip() and x != "…"), default=0)

@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from ..errors import FaError
@@ -21,6 +22,7 @@ from ..language import Text
 
 #: Bytes a check may use beyond what the started process has; files; threads and processes.
 MEMORY, FILES, TASKS = 4 << 30, 64 << 20, 64
+_LINUX = sys.platform.startswith("linux")
 _ASKED = re.compile(r"tried to allocate (\d+) bytes|Unable to allocate ([\d.]+) (\w+)")
 _UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50}
 
@@ -82,7 +84,7 @@ def _limit(on_gpu: bool) -> None:
 
     lower("RLIMIT_CORE", 0)
     lower("RLIMIT_FSIZE", FILES)
-    if not on_gpu and sys.platform == "linux":  # a GPU's driver reserves terabytes of addresses
+    if not on_gpu and _LINUX:  # a GPU's driver reserves terabytes of addresses
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         lower("RLIMIT_AS", pages * resource.getpagesize() + MEMORY)
 
@@ -149,17 +151,17 @@ class _Watchman:
 
 
 def _from_triton() -> bool:
-    frame = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         if f"{os.sep}triton{os.sep}" in frame.f_code.co_filename:
             return True
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return False
 
 
 def use_of(session: int) -> tuple[int, int]:
     """Bytes of memory and number of tasks of all processes of a session."""
-    if sys.platform == "linux":
+    if _LINUX:
         return _use_on_linux(session)
     done = subprocess.run(
         ["ps", "-g", str(session), "-o", "rss="], capture_output=True, text=True, check=False

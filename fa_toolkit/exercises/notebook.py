@@ -77,7 +77,7 @@ def _functions(noted: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
     for exercise_id, exercise in EXERCISES.items():
         fn: Callable[..., Any] | None = noted.get(exercise_id, names.get(exercise.entry))
         if callable(fn):
-            packed = call(lambda fn=fn: pack(fn), (), seconds=10)  # type: ignore[misc]
+            packed = call(lambda fn=fn: pack(fn), (), seconds=10)
             if packed.kind == "ok":
                 found[exercise_id] = packed.value
     return found

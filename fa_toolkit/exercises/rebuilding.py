@@ -171,8 +171,8 @@ def _strip(tree: ast.Module, name: str) -> None:
         if getattr(node, "name", "<lambda>") != name:
             continue
         arguments = node.args
-        for place in (*arguments.defaults, *filter(None, arguments.kw_defaults)):
-            _blank(arguments, place)
+        arguments.defaults[:] = [_empty(node) for _ in arguments.defaults]
+        arguments.kw_defaults[:] = [x and _empty(node) for x in arguments.kw_defaults]
         if not isinstance(node, ast.Lambda):
             node.returns = None
             for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
@@ -180,10 +180,8 @@ def _strip(tree: ast.Module, name: str) -> None:
         return
 
 
-def _blank(arguments: ast.arguments, place: ast.expr) -> None:
-    empty = ast.copy_location(ast.Constant(None), place)
-    for values in (arguments.defaults, arguments.kw_defaults):
-        values[:] = [empty if x is place else x for x in values]
+def _empty(place: ast.AST) -> ast.expr:
+    return ast.copy_location(ast.Constant(None), place)
 
 
 def _space(name: str | None, folder: Path) -> dict[str, Any]:

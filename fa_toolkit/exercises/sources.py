@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import dis
 import functools
 import inspect
@@ -140,9 +141,9 @@ def _definition(
 def _bare(node: Defined) -> Defined:
     if isinstance(node, ast.Lambda) or not node.decorator_list:
         return node
-    bare = type(node)(**{f: getattr(node, f, None) for f in node._fields})
+    bare = copy.copy(node)
     bare.decorator_list = []
-    return ast.copy_location(bare, node)
+    return bare
 
 
 def names_of(node: Defined, free: tuple[str, ...]) -> Names:
