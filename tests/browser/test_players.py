@@ -19,6 +19,7 @@ from fa_toolkit import viz
 from fa_toolkit.io_model import flash_forward_traffic, standard_forward_traffic
 from fa_toolkit.problem import AttentionProblem, TileShape
 from fa_toolkit.viz.flash_tiles.state import DEFAULT_PROBLEM, DEFAULT_TILE
+from fa_toolkit.viz.hbm_traffic.state import DEFAULT_TILE as DEFAULT_TRAFFIC_TILE
 from fa_toolkit.viz.numbers import amount
 
 pytestmark = [
@@ -252,7 +253,8 @@ def test_what_is_too_much_is_said_and_the_last_picture_stays(tmp_path: Path) -> 
             page.locator(f".fa-slide-{name}").focus()
             page.keyboard.press(key)
         assert "4,194,304 tiles" in alarm.inner_text() and alarm.is_visible()
-        assert "step 1 of 193" in count.inner_text()  # of N = 8,192 in tiles of 128 × 128
+        steps = 3 * (8192 // DEFAULT_TRAFFIC_TILE.block_m) + 1  # phases, rows of tiles, the start
+        assert f"step 1 of {steps}" in count.inner_text()
         page.locator(".fa-slide-n").focus()
         page.keyboard.press("Home")
         assert alarm.is_hidden() and "step 1 of 13" in count.inner_text()

@@ -18,6 +18,15 @@ from fa_toolkit.course import chapters
 EVERY = sorted(FOLDER.rglob("[0-9][0-9]_*.ipynb"))
 SLUG = re.compile(r"^[a-z0-9]+(-[a-z0-9]+)*$")
 LONGEST_CELL = 25
+#: which players teach in which chapter
+PLAYERS = {
+    0: ["stepper"],
+    1: ["memory_ladder", "scrub"],
+    2: ["traffic_player"],
+    3: ["stepper"],
+    4: ["tile_player", "block_chooser"],
+    6: ["kernel_view"],
+}
 FORBIDDEN = {
     "pip": r"(^|\n)\s*[!%]\s*pip|\bpip install\b.*\n?",
     "path changes": r"sys\.path",
@@ -99,6 +108,19 @@ def test_the_gallery_shows_every_player_with_a_sentence() -> None:
     for before, cell in itertools.pairwise(found):
         assert cell.kind == "markdown" or before.kind == "markdown", f"{cell.id}: no sentence"
     assert all(len(cell.lines) <= 5 for cell in found if cell.kind == "code")
+
+
+@named([path for path in EVERY if number(path) in PLAYERS])
+def test_a_player_follows_a_question(path: Path) -> None:
+    """Chapters teach with players, and none is opened without a prediction asked for before it."""
+    found = all_cells(path)
+    for player in PLAYERS[number(path)]:
+        opened = [i for i, cell in enumerate(found)
+                  if cell.kind == "code" and f".{player}(" in cell.source]  # fmt: skip
+        assert opened, player
+        for at in opened:
+            before = found[at - 1]
+            assert before.kind == "markdown" and re.search(r"[?？]|猜", before.source), before.id
 
 
 @named(EVERY)
