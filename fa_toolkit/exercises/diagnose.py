@@ -136,7 +136,7 @@ def _weigh(exercise: Exercise, known: Sequence[_Known]) -> list[_Weighed]:
     return found
 
 
-_CRASHED = Text("the planted bug crashes here", "植入的错误在此崩溃")
+_CRASHED: Any = object()
 
 
 @lru_cache(maxsize=4096)
