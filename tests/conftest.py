@@ -15,6 +15,7 @@ import ratios
 import torch
 
 RECORD = os.environ.get("FA_RECORD", "")  # a JSON file for counts and the worst ratios
+FAILURES = os.environ.get("FA_FAILURES", "")  # a file that gets each failure as it happens
 MARKERS = {
     "gpu": "needs a CUDA device",
     "notebook": "runs whole notebooks",
@@ -27,10 +28,22 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, meaning in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
     torch.set_num_threads(1)
+    first = not hasattr(config, "workerinput")  # the process that starts the others
+    if FAILURES and first:
+        config.pluginmanager.register(FailuresAtOnce())
     if RECORD:
-        if not hasattr(config, "workerinput"):  # the process that starts the others
+        if first:
             Path(RECORD).unlink(missing_ok=True)
         budgets.WATCHERS.append(ratios.Ratios())
+
+
+class FailuresAtOnce:
+    """Writes failures down while a long run goes on, which may be stopped before its summary."""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            with Path(FAILURES).open("a") as file:
+                file.write(f"== {report.nodeid} ({report.when})\n{report.longreprtext}\n")
 
 
 def pytest_sessionfinish() -> None:

@@ -8,6 +8,7 @@ import triton.language as tl
 
 from .call import Call
 from .configuration import LaunchPlan
+from .precision import SAME_SUM
 from .tiles import tile_ptrs
 
 
@@ -74,5 +75,6 @@ def backward_delta(
             problem.heads_q, problem.len_q,
             HEAD_DIM_V=problem.head_dim_v, HAS_DLSE=dlse is not None,
             BLOCK_DV=plan.block_dv, BLOCK_M=plan.tile.block_m, num_warps=plan.num_warps,
+            **SAME_SUM,
         )  # fmt: skip
     return delta

@@ -9,6 +9,7 @@ from triton.language.extra.cuda import gdc_wait
 
 from ..problem import MERGED_PARTS
 from .launching import on_device_of
+from .precision import SAME_SUM
 from .tiles import LN_2, LOG2_E, tile_ptrs
 
 
@@ -105,5 +106,5 @@ def merge_parts(
             lse.numel(), parts, *lse.shape[1:],
             HEAD_DIM_V=width, BLOCK_DV=triton.next_power_of_2(width),
             BLOCK_PARTS=min(MERGED_PARTS, triton.next_power_of_2(parts)),
-            OVERLAP=overlap, num_warps=4 if width <= 128 else 8, **ahead,
+            OVERLAP=overlap, num_warps=4 if width <= 128 else 8, **SAME_SUM, **ahead,
         )  # fmt: skip

@@ -1,8 +1,12 @@
-"""How exact float32 products are: as PyTorch was told, so exact unless the user asks otherwise."""
+"""How exact float32 products and sums of them are; PyTorch's own setting decides about `tl.dot`."""
 
 from __future__ import annotations
 
 import torch
+
+#: for launches that add up products across lanes: a fused multiply-add would round the product of
+#: the other lane and not its own, so that the lanes disagree about a sum that any of them may store
+SAME_SUM = {"enable_fp_fusion": False}
 
 
 def dot_precision(x: torch.Tensor) -> str:

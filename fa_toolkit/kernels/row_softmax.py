@@ -8,6 +8,7 @@ import triton.language as tl
 
 from ..errors import DtypeError, ShapeError
 from .launching import on_device_of, require_kernels
+from .precision import SAME_SUM
 
 #: Longest row that one program keeps on chip; longer rows are streamed in blocks.
 LONGEST_ROW = 8192
@@ -111,6 +112,12 @@ def row_softmax(x: torch.Tensor, *, block: int | None = None) -> torch.Tensor:
     kernel = row_softmax_kernel if whole <= block else online_row_softmax_kernel
     with on_device_of(x):
         kernel[(rows.shape[0],)](
-            rows, target, *rows.stride(), *target.stride(), rows.shape[1], BLOCK_N=block
+            rows,
+            target,
+            *rows.stride(),
+            *target.stride(),
+            rows.shape[1],
+            BLOCK_N=block,
+            **SAME_SUM,
         )
     return out

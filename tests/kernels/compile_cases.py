@@ -99,11 +99,31 @@ def resources(cubin: bytes) -> dict[str, int]:
     return {
         "registers": int(registers[1]),
         "spills": len(re.findall(r"\b(?:LDL|STL)\b", code)),
+        "lopsided": lopsided_sums(code),
     }
 
 
+def lopsided_sums(code: str) -> int:
+    """Sums across lanes whose first step each lane rounds differently.
+
+    Where a lane holds one product, a*b + (c*d from another lane) as one multiply-add rounds c*d
+    only, and the other lane a*b only: the lanes then disagree about their common sum, and which
+    of them stores it is nobody's promise.
+    """
+    brought: set[str] = set()  # registers that hold what a shuffle brought
+    found = 0
+    for operation, operands in re.findall(r"\b([A-Z][A-Z0-9.]+) ([^;]*);", code):
+        registers = re.findall(r"\bR\d+\b", operands)
+        if operation.startswith("FFMA"):
+            found += bool(brought.intersection(registers[1:]))
+        brought.discard(registers[0] if registers else "")
+        if operation.startswith("SHFL.BFLY"):
+            brought.add(registers[0])
+    return found
+
+
 CASE = re.compile(
-    r"(?:(dkdv|dq)-)?sm(\d+)-(\w+)-D(\d+)(?::(\d+))?(-causal)?(-window)?(-softcap)?(-dropout)?(-sink)?(-N1)?(-packed)?"
+    r"(?:(delta|dkdv|dq)-)?sm(\d+)-(\w+)-D(\d+)(?::(\d+))?(-causal)?(-window)?(-softcap)?(-dropout)?(-sink)?(-N1)?(-packed)?"
 )
 
 
@@ -122,7 +142,10 @@ def options(found: Any) -> dict[str, Any]:
 
 
 def compile_case(name: str) -> dict[str, Any]:
-    """`sm90-fp16-D128-causal`, `dkdv-...` or `dq-...`; D24:40 is D != Dv, N1 one query, one key."""
+    """`sm90-fp16-D128-causal`, `dkdv-...`, `dq-...`, `delta-...` with a gradient of lse.
+
+    D24:40 is D != Dv, N1 one query, one key.
+    """
     found = CASE.fullmatch(name)
     assert found, name
     kernel, capability, dtype = found[1] or "forward", int(found[2]), DTYPES[found[3]]
@@ -156,12 +179,13 @@ def compile_case(name: str) -> dict[str, Any]:
     else:
         o = torch.empty(*q.shape[:-1], dv, dtype=dtype)
         lse = torch.empty(4, length) if packed else torch.empty(1, 4, length)
-        differentiate(q, k, v, o, lse, o, None, *offsets, **options(found))
+        dlse = lse if kernel == "delta" else None
+        differentiate(q, k, v, o, lse, o, dlse, *offsets, **options(found))
     compiled = Warmup.compiled
     return {
         **resources(compiled.asm["cubin"]),
         "shared": compiled.metadata.shared,
-        "bound": bounds[kernel],
+        "bound": bounds.get(kernel, LIMITS[capability]),  # delta streams nothing
         "limit": LIMITS[capability],
         "wgmma": "wgmma.mma_async" in compiled.asm["ptx"],
         "mma": "mma.sync" in compiled.asm["ptx"],

@@ -29,6 +29,7 @@ from fa_toolkit.kernels.decode_configuration import plan_decode
 
 decode = importlib.import_module("fa_toolkit.kernels.flash_decode")
 merge = importlib.import_module("fa_toolkit.kernels.merge_parts")
+NO_MERGE = {"spills": 0, "registers": 0, "lopsided": 0}
 SMS = {75: 40, 80: 108, 89: 128, 90: 132, 100: 148}
 
 
@@ -93,7 +94,7 @@ def compile_case(name: str, kept: dict[str, Any]) -> dict[str, Any]:
     kept.clear()
     launch(found)
     kernel, merging = kept["flash_decode_kernel"], kept.get("merge_parts_kernel")
-    merged = base.resources(merging.asm["cubin"]) if merging else {"spills": 0, "registers": 0}
+    merged = base.resources(merging.asm["cubin"]) if merging else dict(NO_MERGE)
     ahead = "griddepcontrol.launch_dependents" in kernel.asm["ptx"]
     waits = bool(merging) and "griddepcontrol.wait" in merging.asm["ptx"]
     assert ahead == waits == (bool(merging) and merging.metadata.launch_pdl)
@@ -101,6 +102,7 @@ def compile_case(name: str, kept: dict[str, Any]) -> dict[str, Any]:
         **base.resources(kernel.asm["cubin"]),
         "merge_spills": merged["spills"],
         "merge_registers": merged["registers"],
+        "merge_lopsided": merged["lopsided"],
         "overlap": waits,
         "shared": kernel.metadata.shared,
         "bound": bounds[0],

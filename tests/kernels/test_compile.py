@@ -28,7 +28,9 @@ STANDARD = (
 )
 #: one number written before the loops and read after them (Triton 3.7; none with 3.6)
 OUTSIDE_THE_LOOPS = {"dkdv-sm90-fp16-D128-causal": 2}
-DEFAULT = (*STANDARD, "sm75-fp32-D256", "sm89-fp16-D256", "dkdv-sm75-fp32-D256")
+#: narrow rows, of which a lane may hold one number
+SUMS = ("delta-sm90-fp32-D24", "delta-sm90-bf16-D24:40-packed")
+DEFAULT = (*STANDARD, *SUMS, "sm75-fp32-D256", "sm89-fp16-D256", "dkdv-sm75-fp32-D256")
 EVERYTHING = "D128-causal-window-softcap-dropout-sink"
 MORE_STANDARD = (
     "sm89-fp16-D128-causal",
@@ -102,6 +104,7 @@ def _found(name: str, names: tuple[str, ...]) -> dict[str, Any]:
 def _fits(found: dict[str, Any]) -> None:
     assert 0 < found["shared"] <= found["bound"] <= found["limit"]
     assert found["registers"] <= 255
+    assert found["lopsided"] == 0
 
 
 @pytest.mark.parametrize("name", DEFAULT)

@@ -57,6 +57,7 @@ def more() -> dict[str, dict[str, Any]]:
 def _fits(found: dict[str, Any]) -> None:
     assert 0 < found["shared"] <= found["bound"] <= found["limit"]
     assert found["registers"] <= 255
+    assert found["lopsided"] == found["merge_lopsided"] == 0
     assert found["spills"] == found["merge_spills"] == 0
 
 

@@ -1,7 +1,7 @@
 """Any call on a GPU: large random calls against float64, and no worse than plain torch.
 
-`FA_EXAMPLES=n` tries about n attention calls (300) and a third as many packed and decode calls;
-`FA_RECORD=file.json` writes counts and the worst ratios down. Shards run side by side (`-n 8`).
+`FA_EXAMPLES=n` tries about n attention calls (400) and a third as many packed and decode calls;
+`FA_RECORD=file.json` writes counts and the worst ratios down. Shards run side by side (`-n 16`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lanes import examples, lane
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("poisoned_empty"), pytest.mark.timeout(900)]
 DTYPES = ("float16", "bfloat16", "float32")
-SHARDS = range(8)
+SHARDS = range(16)
 #: at most so many scores in a call, so that float64 matrices of them fit beside each other
 LARGE = {"longest": 1500, "pairs": 2_000_000}
 #: exact float32 products of wide heads compile for minutes; test_every_head_dimension has them
@@ -30,7 +30,7 @@ DEVICE = "cuda"
 
 def _share(part: int) -> int:
     """Examples of one shard, where all shards of all types try a `part`-th of FA_EXAMPLES."""
-    return max(1, examples(300) // (part * len(SHARDS) * len(DTYPES)))
+    return max(1, examples(400) // (part * len(SHARDS) * len(DTYPES)))
 
 
 @pytest.fixture(autouse=True)
