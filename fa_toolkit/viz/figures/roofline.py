@@ -63,11 +63,26 @@ def roofline_figure(
                          key=lambda p: -p[1][0])  # fmt: skip
         for rank, (name, place) in enumerate(high_up):
             _point(ax, name, place, theme, below=rank + 1)
-        for name, place in placed.items():
-            if place[0] <= line.ridge / 4:
-                _point(ax, name, place, theme)
+        slope = sorted((p for p in placed.items() if p[1][0] <= line.ridge / 4), key=lambda p: p[1])
+        lefts = _sides([place[0] for _, place in slope], low * (high / low) ** 0.4)
+        for (name, place), left in zip(slope, lefts, strict=True):
+            _point(ax, name, place, theme, left=left)
         source(page, _SOURCE)
     return page
+
+
+def _sides(xs: list[float], middle: float) -> list[bool]:
+    """Which labels on the slope stand left of their point: where there is room, neighbours apart.
+
+    Example:
+        >>> _sides([0.2, 12.7, 15.6], 4)
+        [False, False, True]
+    """
+    lefts = [x > middle for x in xs]
+    for i in range(len(xs) - 1):
+        if lefts[i] == lefts[i + 1] and xs[i + 1] < 3 * xs[i]:
+            lefts[i], lefts[i + 1] = False, True
+    return lefts
 
 
 def _place(name: str, point: Point, line: io_model.Roofline) -> tuple[float, float, bool]:
@@ -114,8 +129,9 @@ def _ceilings(
 
 
 def _point(
-    ax: Axes, name: str, place: tuple[float, float, bool], theme: Theme, *, below: int = 0
-) -> None:
+    ax: Axes, name: str, place: tuple[float, float, bool], theme: Theme, *,
+    below: int = 0, left: bool = False,
+) -> None:  # fmt: skip
     """A point and its label: to the lower right, or under the roof on a thin line."""
     x, y, measured = place
     ink = colour("stat", theme)
@@ -123,8 +139,6 @@ def _point(
     label = f"{name}: {plain(x)} → {rate(y, 'FLOP/s')}"
     clear = {"facecolor": colour("page", theme), "edgecolor": "none", "pad": 1.5}
     if not below:  # on the slope: where the label has room, and off the line
-        low, high = ax.get_xlim()
-        left = x > low * (high / low) ** 0.4
         ax.annotate(label, (x, y), (-10, 4) if left else (10, -5), textcoords="offset points",
                     va="bottom" if left else "top", ha="right" if left else "left", bbox=clear)  # fmt: skip
         return
