@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ...language import Text
+from ..layouts import blocks
 from ..spec import READY_MADE, Case, Exercise, Output, Rule, attention_budget, randn, visible
 from .causal_bugs import MASKS, STEPS, causal_variant, square_variant
 
@@ -48,6 +49,8 @@ SQUARE = Exercise(
     ),
     formula="s[i, j] = −inf for j > i;   T = ⌈N / block⌉ gives T·(T + 1) / 2 tiles",
     entry="square_causal",
+    layout=blocks(causal=True),
+    widget="fa.viz.tile_player()",
     call="square_causal(q, k, v, block) -> (o, tiles)",
     reference=square,
     outputs=(Output("o", dtype="float32"), Output("tiles", "causal", None)),
@@ -117,6 +120,8 @@ CAUSAL = Exercise(
     ),
     formula="row i sees key j  ⇔  j ≤ i + Nk − Nq   lse = m + ln l",
     entry="causal_forward",
+    layout=blocks(causal=True),
+    widget="fa.viz.tile_player()",
     call="causal_forward(q, k, v, block_m, block_n) -> (o, lse)",
     reference=attention,
     outputs=(Output("o"), Output("lse", "lse", "float32")),

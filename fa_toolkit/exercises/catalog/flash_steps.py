@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ...language import Text
+from ..layouts import fixed, shorter
 from ..spec import TORCH_MATHS, Case, Exercise, Output, Rule, Variant, attention_budget, randn
 from .devices import here
 from .tile_bugs import tiled
@@ -61,6 +62,8 @@ TILE = Exercise(
     ),
     formula="o = Σⱼ e^(sⱼ − m) · v[j] / Σⱼ e^(sⱼ − m),   j < Nk,   m = maxⱼ sⱼ",
     entry="tile_attention",
+    layout=fixed(16, 16),
+    widget="fa.viz.tile_player()",
     call="tile_attention(q, k, v, scale) -> o [16, D]",
     reference=attention,
     outputs=(Output("o"),),
@@ -151,6 +154,9 @@ RAGGED = Exercise(
     ),
     formula="load: row < N and d < D, else 0;   s = −inf for keys ≥ Nk",
     entry="ragged_attention",
+    layout=fixed(16, 16),
+    shorter=shorter,
+    widget="fa.viz.tile_player()",
     call="ragged_attention(q, k, v, scale) -> o [Nq, D]",
     reference=attention,
     outputs=(Output("o"),),

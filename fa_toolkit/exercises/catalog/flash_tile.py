@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ...language import Text
+from ..layouts import fixed, shorter
 from ..spec import TORCH_MATHS, Case, Exercise, Output, Rule, Variant, attention_budget, randn
 from .devices import here
 from .state_bugs import UPDATES, variant
@@ -49,6 +50,7 @@ SCORES = Exercise(
     ),
     formula="s[i, j] = scale · Σ_d q[i, d] · k[j, d],   −inf for j ≥ Nk",
     entry="tile_scores",
+    widget="fa.viz.pointer_grid(10, block=4, program=2)",
     call="tile_scores(q, k, scale) -> s [Nq, 32]",
     reference=scores,
     outputs=(Output("s", dtype="float32"),),
@@ -138,6 +140,9 @@ LOOP = Exercise(
     ),
     formula="alpha = e^(m − m′)   l′ = l·alpha + Σ p   acc′ = acc·alpha + p·V",
     entry="one_tile",
+    layout=fixed(16, 16),
+    shorter=shorter,
+    widget="fa.viz.tile_player()",
     call="one_tile(q, k, v, scale) -> (o, lse)",
     reference=one_tile,
     outputs=(Output("o"), Output("lse", "lse", "float32")),

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ...language import Text
+from ..layouts import fixed
 from ..spec import (
     TORCH_MATHS,
     Case,
@@ -113,6 +114,8 @@ FORWARD = Exercise(
     ),
     formula="O = softmax(Q·Kᵀ / √D + mask) · V   lse = m + ln l",
     entry="my_flash",
+    layout=fixed(16, 16),
+    widget="fa.course.kernel_view()",
     call="my_flash(q, k, v, causal) -> (o, lse)",
     reference=attention,
     outputs=(Output("o"), Output("lse", "lse", "float32")),

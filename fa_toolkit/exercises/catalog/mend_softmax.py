@@ -55,6 +55,7 @@ FIX_PIVOT = Exercise(
     ),
     formula="m′ = max(m, max x)   l′ = l · e^(m − m′) + Σ e^(x − m′)",
     entry="guarded_softmax",
+    widget="fa.viz.stepper([1, 2, 3, 4], blocks=2)",
     call="guarded_softmax(x, block) -> (m, l)",
     reference=online_softmax,
     outputs=(Output("m", dtype=None), Output("l", "denominator", None)),

@@ -65,6 +65,7 @@ MERGE = Exercise(
     ),
     formula="m = max(mₐ, m_b)   l = lₐ·e^(mₐ − m) + l_b·e^(m_b − m)   acc likewise",
     entry="merge",
+    widget="fa.viz.stepper([1, 2, 3, 4], blocks=2)",
     call="merge((m, l, acc), (m, l, acc)) -> (m, l, acc)",
     reference=merge,
     outputs=(

@@ -33,6 +33,7 @@ THREE_PASS = Exercise(
     ),
     formula="m = max x   l = Σ e^(x − m)   y = e^(x − m) / l",
     entry="three_pass_softmax",
+    widget="fa.viz.stepper([1, 2, 3, 4], blocks=2)",
     call="three_pass_softmax(x) -> y",
     reference=three_pass_softmax,
     cases=[
@@ -130,6 +131,7 @@ ONLINE = Exercise(
     ),
     formula="m′ = max(m, max x)   l′ = l · e^(m − m′) + Σ e^(x − m′)",
     entry="online_softmax",
+    widget="fa.viz.stepper([1, 2, 3, 4], blocks=2)",
     call="online_softmax(x, block) -> (m, l)",
     reference=online_softmax,
     outputs=(Output("m", dtype=None), Output("l", "denominator", None)),

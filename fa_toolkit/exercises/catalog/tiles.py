@@ -1,6 +1,5 @@
 """Exercises of chapter 04: the forward pass in tiles, and which keys a block of rows can see."""
 
-
 from __future__ import annotations
 
 import math
@@ -8,6 +7,7 @@ import math
 import torch
 
 from ...language import Text
+from ..layouts import blocks, shorter
 from ..spec import (
     READY_MADE,
     Case,
@@ -78,6 +78,9 @@ FORWARD = Exercise(
     ),
     formula="acc′ = acc · e^(m − m′) + e^(S − m′) · V   O = acc / l   lse = m + ln l",
     entry="tiled_forward",
+    layout=blocks(),
+    shorter=shorter,
+    widget="fa.viz.tile_player()",
     call="tiled_forward(q, k, v, block_m, block_n) -> (o, lse)",
     reference=lambda q, k, v, bm, bn: tuple(
         x.nan_to_num(0.0, neginf=-math.inf) for x in attention(q, k, v, bm, bn)
