@@ -53,12 +53,15 @@ def start(chapter: int, lang: str = "en") -> None:
     Raises:
         ArgumentError: if there is no such chapter or language.
     """
+    from .cards import shell
     from .session import set_up_figures, start_card
 
     language.choose(lang)
     card = start_card(chapter)
     set_up_figures()
     card.show()
+    if exercises.ids(chapter) and shell() is not None:
+        exercises.warm()  # the process of the checks starts while the reader reads
 
 
 def quiz(chapter: int) -> Any:
