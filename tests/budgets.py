@@ -33,8 +33,11 @@ class Truth:
         return self.values[name]
 
 
-def budget(exact: Truth, name: str, dtype: torch.dtype | None = None) -> Tensor:
+def budget(exact: Truth, name: str, dtype: torch.dtype | None = None, *, alike: int = 0) -> Tensor:
     """How far each element of output `name` may be from the truth, for inputs of `dtype`.
+
+    Roundings of a sum point this way and that, and a small multiple covers them. Where `alike` of
+    its terms are equal they all point the same way, half a float32 unit of the sum for each term.
 
     Rounding to `dtype` of every term, float32 rounding of the scores below it, and the smallest
     step of `dtype`, or the smallest normal number of float32 where that is larger: kernels compute
@@ -47,11 +50,18 @@ def budget(exact: Truth, name: str, dtype: torch.dtype | None = None) -> Tensor:
         step = max(step, torch.finfo(torch.float32).tiny)
     inner = torch.finfo(torch.float64 if dtype == torch.float64 else torch.float32).eps
     rounding = info.eps * exact.terms[name] + inner * exact.through[name]
+    rounding += inner / 2 * alike * exact.terms[name]
     return MULTIPLE * (rounding + step * exact.small[name])
 
 
 def assert_within_budget(
-    name: str, got: Tensor, exact: Truth, dtype: torch.dtype | None = None, *, label: str = ""
+    name: str,
+    got: Tensor,
+    exact: Truth,
+    dtype: torch.dtype | None = None,
+    *,
+    label: str = "",
+    alike: int = 0,
 ) -> None:
     """Every element of `got` lies within its own budget of `exact[name]`; infinities in place."""
     want = exact[name]
@@ -60,7 +70,7 @@ def assert_within_budget(
         return
     got = got.detach().to(want.device).double()
     error = torch.where(got == want, 0.0, (got - want).abs())  # equal infinities are no error
-    allowed = budget(exact, name, dtype)
+    allowed = budget(exact, name, dtype, alike=alike)
     over = error / allowed.clamp_min(torch.finfo(torch.float64).tiny)
     over = torch.where(torch.isfinite(got) == torch.isfinite(want), over, float("inf"))
     over = torch.where(torch.isnan(over), float("inf"), over)

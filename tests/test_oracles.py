@@ -136,3 +136,25 @@ def test_what_a_gpu_flushes_to_zero_is_within_budget(dtype: torch.dtype) -> None
     assert bool((exact["dv"] != 0).all())
     for name in ("o", "dv", "dq", "dk"):
         assert_within_budget(name, torch.zeros_like(exact[name]), exact)
+
+
+def test_roundings_that_all_point_one_way_are_within_budget_and_a_forgotten_key_is_not() -> None:
+    """Keys that are all the same: a running float32 sum of 1,500 equal terms errs by 100 units."""
+    n = 1500
+    q = make_qkv(AttentionProblem(1, 1, 1, 4, n, 2, 2), torch.float32)[0]
+    k, v = (torch.full((1, 1, n, 2), 0.7) for _ in range(2))
+    dlse = torch.ones(1, 1, 4)
+    exact = truth(q, k, v, dlse=dlse)
+    term = (exact["dq"] / n).float()
+
+    def running_sum(terms: int) -> torch.Tensor:
+        total = torch.zeros_like(term)
+        for _ in range(terms):
+            total += term
+        return total
+
+    with pytest.raises(AssertionError, match="times its budget"):
+        assert_within_budget("dq", running_sum(n), exact)
+    assert_within_budget("dq", running_sum(n), exact, alike=n)
+    with pytest.raises(AssertionError, match="times its budget"):
+        assert_within_budget("dq", running_sum(n - 1), exact, alike=n)
