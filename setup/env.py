@@ -1,6 +1,6 @@
 """Build the project's own environment in .venv, then do one thing in it.
 
-    sh setup/run.sh env | lab | test | doctor | notebooks | browser | check | lock | help
+    sh setup/run.sh env | lab | test | slow | doctor | notebooks | browser | check | lock | help
 
 Standard library only. Does nothing outside the checkout: packages go to .venv, the learner's files
 and Jupyter's settings to study/. A stamp in .venv says what it was built from, so that the next
@@ -49,11 +49,13 @@ NEEDS = {
     "lab": "course",
     "doctor": "course",
     "test": "test",
+    "slow": "test",
     "notebooks": "test",
     "browser": "dev",
     "check": "dev",
     "lock": "dev",
 }
+SLOW = "slow and not gpu and not notebook and not browser"  # the other lanes hold their own
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # tiles are small: faster so
 
 
@@ -237,6 +239,7 @@ def commands(name: str, more: list[str]) -> list[list[str]]:
         "lab": [["-m", "fa_toolkit", "lab", *more]],
         "doctor": [["-m", "fa_toolkit", "doctor", *more]],
         "test": [[*pytest, *workers, *more]],
+        "slow": [[*pytest, *workers, "-m", SLOW, *more]],
         "notebooks": [[*pytest, *workers, "-m", "notebook", *more]],
         "browser": [[*pytest, "-m", "browser", *more]],
         "check": [

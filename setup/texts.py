@@ -11,6 +11,7 @@ make test       the same environment with the test tools, then the default tests
 make env        the environment only, in .venv
 make doctor     look at this machine: what works, what does not, what to do about it
 make check      lint, format and types
+make slow       the tests that take long
 make notebooks  execute every notebook from top to bottom
 make browser    the course in a real JupyterLab in Chromium
 make lock       resolve setup/lock.txt anew
@@ -25,6 +26,7 @@ make env        只建环境，放在 .venv
 make doctor     检查这台机器：哪些能用，哪些不能用，怎么办
 make check      代码规范、格式和类型
 make notebooks  把每个 notebook 从头到尾执行一遍
+make slow       耗时长的测试
 make browser    在 Chromium 里打开真正的 JupyterLab，走一遍课程
 make lock       重新生成 setup/lock.txt
 

@@ -20,7 +20,7 @@ MARKERS = {
     "gpu": "needs a CUDA device",
     "notebook": "runs whole notebooks",
     "browser": "needs Chromium",
-    "slow": "takes more than ten seconds",
+    "slow": "takes long",
 }
 
 

@@ -42,7 +42,6 @@ def test_tiled_decode(case: Case) -> None:
 
 
 @interpreted
-@pytest.mark.slow
 @lane(examples(30))
 @given(call=calls(pairs=2500))
 def test_triton(call: AnyCall) -> None:
@@ -50,7 +49,6 @@ def test_triton(call: AnyCall) -> None:
 
 
 @interpreted
-@pytest.mark.slow
 @lane(examples(10))
 @given(call=packed_calls(sequences=3, longest=20, widest=80))
 def test_triton_packed(call: AnyPacked) -> None:
@@ -58,7 +56,6 @@ def test_triton_packed(call: AnyPacked) -> None:
 
 
 @interpreted
-@pytest.mark.slow
 @lane(examples(20))
 @given(case=decode_calls())
 def test_triton_decode(case: Case) -> None:
