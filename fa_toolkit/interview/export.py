@@ -96,7 +96,8 @@ def _chapter(row: Mapping[str, Any]) -> str:
 
 def tags(point: Mapping[str, Any]) -> list[str]:
     """What must be said beside a point: the contrary was said, fatal, or taken back."""
-    return [label(name) for name in ("otherwise", "fatal", "taken_back") if point.get(name)]
+    names = ("otherwise", "elsewise", "fatal", "taken_back")
+    return [label(name) for name in names if point.get(name)]
 
 
 def _point(entry: Mapping[str, Any], point: Mapping[str, Any]) -> str:
@@ -115,7 +116,7 @@ def _literal(text: str) -> str:
 
 
 def _question(number: int, entry: Mapping[str, Any]) -> list[str]:
-    colon = _COLON["zh" if label("yours") == w.LABELS["yours"].zh else "en"]
+    colon = _COLON["zh" if label("yours") == w.LABELS["yours"].zh else "en"].strip()
     lines = ["", f"### {number}. {entry['prompt'].strip()}", ""]
     lines += [f"{entry['topic_name']} · {entry['score']} {label('of')}"]
     if entry["probe"] and entry["before"] != entry["score"]:

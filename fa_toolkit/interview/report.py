@@ -75,7 +75,8 @@ def _entry(held: Interview, main: Turn, probe: Turn | None) -> JSON:
             context=context,
             fatal=item.id in came.fatal,
             taken_back=item in came.taken_back,
-            otherwise=item in against,
+            otherwise=item in against and written,
+            elsewise=item in against and question.kind in ("order", "match", "trace"),
         )
 
     return {
@@ -94,7 +95,7 @@ def _entry(held: Interview, main: Turn, probe: Turn | None) -> JSON:
         "said": [{"text": i.text, "quote": quotes.get(i.id, "")} for i in came.said],
         "recovered": [point(item) for item in came.recovered],
         "missing": [point(item) for item in _missing(main, came, lang)],
-        "wrong": [wrong(item) for item in (*_apart(came.wrong, against), *came.taken_back)],
+        "wrong": _once([wrong(item) for item in (*_apart(came.wrong, against), *came.taken_back)]),
         "probe": None
         if probe is None
         else {"lead": lead(probe), "answer": probe.verdict.said if probe.verdict else ""},
@@ -117,6 +118,11 @@ def _missing(main: Turn, came: Outcome, lang: Language) -> tuple[Item, ...]:
     return tuple(
         Item(p.id, p.text[lang], None, tuple(p.claims), p.why[lang]) for p in question.key_points
     )
+
+
+def _once(points: list[JSON]) -> list[JSON]:
+    """The points of one question, the question itself beside the first of them only."""
+    return [point if at == 0 else {**point, "context": ""} for at, point in enumerate(points)]
 
 
 def _apart(wrong: tuple[Item, ...], against: tuple[Item, ...]) -> tuple[Item, ...]:

@@ -70,6 +70,7 @@ LABELS: Mapping[str, Text] = {
     "taken_back": Text("taken back when asked: half the penalty", "追问后改正：扣分减半"),
     "fatal": Text("in an interview this alone can end the topic", "面试里单凭这一条就可能出局"),
     "otherwise": Text("the contrary was said", "说反了"),
+    "elsewise": Text("this is how it goes; you had it otherwise", "应当这样，你答的不同"),
     "passed": Text("passed", "跳过"),
     "nothing": Text("Nothing was answered.", "没有作答。"),
     "none_missed": Text("Nothing was missed.", "没有遗漏。"),

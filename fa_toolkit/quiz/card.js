@@ -235,13 +235,15 @@ function spoken({ verdict, labels, saidIt }) {
   const claim = (entry) => (entry.noted ? h("span", { class: "fq-tag" }, labels.noted)
     : h("button", { type: "button", class: "fq-link fq-said-it", onclick: () => saidIt(entry.id) }, labels.said_it));
   return [
-    h("details", { class: "fq-more" }, h("summary", {}, labels.yours), h("p", { class: "fq-own", html: verdict.said })),
+    h("details", { class: "fq-more", open: t.marked.reduce((n, piece) => n + piece.text.length, 0) < 900 ? "" : null },
+      h("summary", {}, labels.yours), h("p", { class: "fq-own" }, t.marked.map((piece) =>
+        (piece.kind ? h("span", { class: `fq-said-${piece.kind}` }, piece.text) : piece.text)))),
     t.filling ? h("p", { class: "fq-why" }, t.filling) : null,
     part(labels.detected, t.said.map((entry) => h("li", {}, mark("ok"), h("div", { html: "" }, h("span", { html: entry.html }), found(entry), quote(entry.quote, true))))),
     part(labels.lacking, t.lacking.map((entry) => h("li", {}, mark("no", labels.not_detected),
       h("div", {}, h("span", { html: entry.html }), sections(entry), why(entry.why), claim(entry))))),
-    part(labels.wrong_ideas, [...t.otherwise, ...t.wrong].map((entry) => h("li", {}, mark("x"),
-      h("div", {}, h("span", { html: entry.html }), found(entry), sections(entry), quote(entry.quote, false), why(entry.why))))),
+    part(labels.wrong_ideas, [...t.otherwise.map((entry) => ({ ...entry, tag: labels.otherwise })), ...t.wrong].map((entry) => h("li", {}, mark("x"),
+      h("div", {}, h("span", { html: entry.html }), entry.tag ? h("span", { class: "fq-tag" }, entry.tag) : null, found(entry), sections(entry), quote(entry.quote, false), why(entry.why))))),
     part(labels.ask_back, t.asked.map((entry) => h("li", {}, mark("no"), h("div", {}, h("span", { html: entry.html }), quote(entry.quote, false))))),
     t.fatal ? h("p", { class: "fq-note" }, t.fatal) : null,
     h("section", { class: "fq-part" }, h("h4", {}, labels.model), h("p", { class: "fq-model", html: t.model })),

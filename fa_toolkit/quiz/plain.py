@@ -131,7 +131,8 @@ def _written_text(verdict: Verdict) -> str:
             if items:
                 lines += ["", say(label[heading])]
             for item in items:
-                lines.append(f"{mark} {to_plain(item.text)}")
+                contrary = f" ({say(label['otherwise'])})" if item in verdict.contradicted else ""
+                lines.append(f"{mark} {to_plain(item.text)}{contrary}")
                 if item.id in details.get("raised", ()):
                     lines.append(f"  {say(w.FOUND_BY, model=details['model_named'])}")
                 if mark != "○" and quotes.get(item.id):

@@ -6,6 +6,7 @@ feedback, keys and citations are added only from a verdict.
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from typing import Any
 
@@ -164,6 +165,7 @@ def text_view(session: Session, verdict: Verdict) -> JSON:
         for one in verdict.details["asked"]
     ]
     return {
+        "marked": marked(verdict),
         "said": [entry(item) for item in verdict.credited],
         "lacking": [entry(item) for item in verdict.missing],
         "wrong": [entry(item) for item in verdict.misconceptions],
@@ -174,6 +176,39 @@ def text_view(session: Session, verdict: Verdict) -> JSON:
         "model": to_html(verdict.details["model"]),
         "listens": to_html(verdict.details["listens"]),
     }
+
+
+def marked(verdict: Verdict) -> list[JSON]:
+    """The answer in pieces, each "good" if a point rests on it, "bad" if it is wrong, else ""."""
+    text = verdict.said
+    kinds = [""] * len(text)
+    wrong = (*verdict.contradicted, *verdict.misconceptions)
+    for kind, items in (("good", verdict.credited), ("bad", wrong)):
+        for item in items:
+            start, end = _whole(text, *(item.span or (0, 0)))
+            kinds[start:end] = [kind] * len(kinds[start:end])
+    edges = [at for at in range(len(text)) if at == 0 or kinds[at] != kinds[at - 1]]
+    ends = [*edges[1:], len(text)]
+    return [
+        {"text": text[start:end], "kind": kinds[start]}
+        for start, end in zip(edges, ends, strict=True)
+    ]
+
+
+_BREAK = re.compile(r"[,，、。;；！？!?\n]|[.:](?=\s|$)")
+
+
+def _whole(text: str, start: int, end: int) -> tuple[int, int]:
+    """A span widened to the ends of its clauses, by at most 80 characters on each side."""
+    if start == end:
+        return start, end
+    before = [match.end() for match in _BREAK.finditer(text, max(0, start - 80), start)]
+    after = _BREAK.search(text, end, end + 80)
+    first = before[-1] if before else 0 if start <= 80 else start
+    last = after.start() if after else len(text) if len(text) - end <= 80 else end
+    while first < start and text[first].isspace():
+        first += 1
+    return first, last
 
 
 def _points(verdict: Verdict) -> list[JSON]:

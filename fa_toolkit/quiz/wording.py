@@ -80,7 +80,7 @@ LABELS: Mapping[str, Text] = {
     "detected": Text("What you said", "你说到的"),
     "lacking": Text("Not detected in your answer", "答案里没有检出"),
     "wrong_ideas": Text("What is wrong, and why", "哪里不对，为什么"),
-    "otherwise": Text("said otherwise", "说反了"),
+    "otherwise": Text("this is so; the contrary was said", "应当这样，却说反了"),
     "ask_back": Text("Did you mean this? It would be wrong", "你是这个意思吗？那是不对的"),
     "model": Text("A model answer, as spoken", "参考答案（口语长度）"),
     "listens": Text("What an interviewer listens for", "面试官在听什么"),

@@ -183,6 +183,29 @@ def test_markdown_shows_answers_as_text(enter: Enter) -> None:
     assert any(line.startswith("- 04 ") for line in made.splitlines())
 
 
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_labels_of_the_markdown_are_emphasis(enter: Enter, lang: str) -> None:
+    report = one(enter, "O1", {"answer": "So.", "said": ("sram",)}, lang=lang)
+    found = [line for line in markdown(report).splitlines() if line.startswith("*")]
+    assert len(found) >= 3
+    assert all(re.fullmatch(r"\*\S(?:[^*]*\S)?\* .+", line) for line in found), found
+
+
+def test_a_question_with_several_faults_is_named_beside_the_first(enter: Enter) -> None:
+    room = enter(real=True)
+    room.held.start(Plan(minutes=60))
+    asked = next(q for q in room.held.bank.questions.values() if q.kind == "order")
+    room.put(asked.id)
+    room.held.answer([0, 2, 1, *range(len(asked.items) - 1, 2, -1)])
+    room.held.finish()
+    report = room.held.report()
+    (entry,) = report["questions"]
+    contexts = [point["context"] for point in entry["wrong"]]
+    assert len(contexts) > 1 and contexts == [asked.prompt.en, *[""] * (len(contexts) - 1)]
+    assert all(point["elsewise"] and not point["otherwise"] for point in entry["wrong"])
+    assert "you had it otherwise" in markdown(report) and "the contrary" not in markdown(report)
+
+
 def test_an_interview_without_answers_has_a_report_too(enter: Enter) -> None:
     room = enter()
     room.held.start(Plan())

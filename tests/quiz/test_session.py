@@ -191,3 +191,17 @@ def test_lines_of_code_keep_their_shape() -> None:
     assert to_html(text) == (
         "Wrong?<pre><code>for n in range(8):\n    a &lt; b</code></pre>Say <strong>which</strong>."
     )
+
+
+def test_a_written_answer_is_shown_with_what_its_verdict_rests_on() -> None:
+    text = "The result is exact 🙂. <b>It is an approximation</b>, though."
+    session = Session(12, lang="en", only=["O1"])
+    verdict = session.answer("There is far less traffic to HBM. " + text)
+    pieces = view(session)["verdict"]["text"]["marked"]
+    assert "".join(piece["text"] for piece in pieces) == verdict.said
+    assert {piece["kind"] for piece in pieces} == {"", "good", "bad"}
+    for item in verdict.misconceptions:
+        assert item.span is not None
+        inside = verdict.said[slice(*item.span)]
+        assert any(inside in piece["text"] for piece in pieces if piece["kind"] == "bad")
+    assert "this is so; the contrary was said" in verdict_text(verdict)
