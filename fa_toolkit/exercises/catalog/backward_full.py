@@ -80,7 +80,7 @@ FULL = Exercise(
     allowed=gradient_budget,
     cases=_CASES,
     rules=(
-        Rule("no-n-by-n", _with(False, lambda: inputs(192, 192)), limit=192 * 192),
+        Rule("no-n-by-n", _with(False, lambda: inputs(144, 144)), limit=144 * 144),
         Rule(
             "own-work",
             _with(True, lambda: inputs(32, 32)),
