@@ -6,7 +6,17 @@ import torch
 
 from ...language import Text
 from ..layouts import blocks
-from ..spec import READY_MADE, Case, Exercise, Output, Rule, attention_budget, randn, visible
+from ..spec import (
+    READY_MADE,
+    Case,
+    Exercise,
+    Output,
+    Passage,
+    Rule,
+    attention_budget,
+    randn,
+    visible,
+)
 from .causal_bugs import MASKS, STEPS, causal_variant, square_variant
 
 Pair = tuple[torch.Tensor, torch.Tensor]
@@ -48,6 +58,8 @@ SQUARE = Exercise(
         "只走至少有一行能看到某个 key 的块，并数出一共算了几个分数块；对角线上的块要加掩码。",
     ),
     formula="s[i, j] = −inf for j > i;   T = ⌈N / block⌉ gives T·(T + 1) / 2 tiles",
+    passage=Passage(4, Text("Tiles that need not run", "不必算的块")),
+    then="04.causal",
     entry="square_causal",
     layout=blocks(causal=True),
     widget="fa.viz.tile_player()",
@@ -119,6 +131,8 @@ CAUSAL = Exercise(
         "block_m 和 block_n 可以不同，也不必整除长度。",
     ),
     formula="row i sees key j  ⇔  j ≤ i + Nk − Nq   lse = m + ln l",
+    passage=Passage(4, Text("Tiles that need not run", "不必算的块")),
+    then="04.fix_dead_rows",
     entry="causal_forward",
     layout=blocks(causal=True),
     widget="fa.viz.tile_player()",

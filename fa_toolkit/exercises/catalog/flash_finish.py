@@ -8,7 +8,7 @@ import math
 import torch
 
 from ...language import Text
-from ..spec import TORCH_MATHS, Case, Exercise, Output, Rule, Variant, randn
+from ..spec import TORCH_MATHS, Case, Exercise, Output, Passage, Rule, Variant, randn
 from .devices import here
 
 Tensor = torch.Tensor
@@ -70,6 +70,8 @@ LSE = Exercise(
         "反向和合并都按以 e 为底来用。一个 key 都没看到的行 m = −inf，l = 0：o = 0，lse = −inf。",
     ),
     formula="lse = ln Σ e^(natural s) = m · ln 2 + ln l",
+    passage=Passage(6, Text("update", "update")),
+    then="06.fix_base",
     entry="finish",
     call="finish(m, l, acc) -> (o, lse)",
     reference=finish,

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ...language import Text
-from ..spec import TORCH_MATHS, Case, Exercise, Output, Rule, Variant, randn
+from ..spec import TORCH_MATHS, Case, Exercise, Output, Passage, Rule, Variant, randn
 from .devices import here
 
 _EPS = torch.finfo(torch.float32).eps
@@ -50,6 +50,9 @@ CAUSAL = Exercise(
         "再写出 visible：每一行看得到这一步里的哪些 key。",
     ),
     formula="row i sees key j  ⇔  i + diagonal ≥ j",
+    passage=Passage(6, Text("mask: stop early", "mask：早点停")),
+    widget="fa.viz.tile_player()",
+    then="06.fix_diagonal",
     entry="causal_scores",
     call="causal_scores(q, k) -> (s, stops)",
     reference=causal_scores,
@@ -134,6 +137,8 @@ GQA = Exercise(
         "把 q_ptr 和 k_ptr 移到本程序实例的块上。",
     ),
     formula="h_kv = ⌊h / GROUP⌋",
+    passage=Passage(6, Text("Heads that share keys", "共用 key 的头")),
+    then="06.lean",
     entry="gqa_scores",
     call="gqa_scores(q, k) -> s [B, Hq, 16, 16]",
     reference=gqa_scores,

@@ -9,7 +9,17 @@ import torch
 
 from ...language import Text
 from ..layouts import fixed, shorter
-from ..spec import TORCH_MATHS, Case, Exercise, Output, Rule, Variant, attention_budget, randn
+from ..spec import (
+    TORCH_MATHS,
+    Case,
+    Exercise,
+    Output,
+    Passage,
+    Rule,
+    Variant,
+    attention_budget,
+    randn,
+)
 from .devices import here
 from .tile_bugs import tiled
 
@@ -61,6 +71,8 @@ TILE = Exercise(
         "把它们遮住，逐行做安全的 softmax，再乘 v。",
     ),
     formula="o = Σⱼ e^(sⱼ − m) · v[j] / Σⱼ e^(sⱼ − m),   j < Nk,   m = maxⱼ sⱼ",
+    passage=Passage(6, Text("load_q, load_kv, scores", "load_q、load_kv、scores")),
+    then="06.loop",
     entry="tile_attention",
     layout=fixed(16, 16),
     widget="fa.viz.tile_player()",
@@ -153,6 +165,8 @@ RAGGED = Exercise(
         "读 q、k、v 时不能碰到外面，把不存在的 key 遮住，只写存在的行。",
     ),
     formula="load: row < N and d < D, else 0;   s = −inf for keys ≥ Nk",
+    passage=Passage(6, Text("load_q, load_kv, scores", "load_q、load_kv、scores")),
+    then="06.causal",
     entry="ragged_attention",
     layout=fixed(16, 16),
     shorter=shorter,

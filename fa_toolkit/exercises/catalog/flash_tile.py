@@ -9,7 +9,17 @@ import torch
 
 from ...language import Text
 from ..layouts import fixed, shorter
-from ..spec import TORCH_MATHS, Case, Exercise, Output, Rule, Variant, attention_budget, randn
+from ..spec import (
+    TORCH_MATHS,
+    Case,
+    Exercise,
+    Output,
+    Passage,
+    Rule,
+    Variant,
+    attention_budget,
+    randn,
+)
 from .devices import here
 from .state_bugs import UPDATES, variant
 from .tile_bugs import tiled
@@ -49,6 +59,8 @@ SCORES = Exercise(
         "超出 Nq、Nk 的行读成 0；超出 Nk 的列为 −inf。",
     ),
     formula="s[i, j] = scale · Σ_d q[i, d] · k[j, d],   −inf for j ≥ Nk",
+    passage=Passage(6, Text("load_q, load_kv, scores", "load_q、load_kv、scores")),
+    then="06.tile",
     entry="tile_scores",
     widget="fa.viz.pointer_grid(10, block=4, program=2)",
     call="tile_scores(q, k, scale) -> s [Nq, 32]",
@@ -139,6 +151,8 @@ LOOP = Exercise(
         "使循环之后 acc / l_i 就是注意力，m_i + ln l_i 就是 log-sum-exp。",
     ),
     formula="alpha = e^(m − m′)   l′ = l·alpha + Σ p   acc′ = acc·alpha + p·V",
+    passage=Passage(6, Text("update", "update")),
+    then="06.ragged",
     entry="one_tile",
     layout=fixed(16, 16),
     shorter=shorter,

@@ -10,7 +10,7 @@ from ... import io_model
 from ...language import Text
 from ...problem import AttentionProblem, TileShape
 from ..counted import Hbm, with_bytes
-from ..spec import Case, Exercise, Output, Variant, randn
+from ..spec import Case, Exercise, Output, Passage, Variant, randn
 
 Tensor = torch.Tensor
 
@@ -77,6 +77,7 @@ LEAN_SOFTMAX = Exercise(
         "报告会显示搬运的字节数和目标。",
     ),
     formula="bytes ≤ (N·N + ⌈N / block⌉·N·D + N·D) · itemsize",
+    passage=Passage(2, Text("What if it were one phase?", "如果只有一个阶段呢？")),
     entry="softmax_and_output",
     call="softmax_and_output(hbm, block); hbm.load(name, start, stop), hbm.store(name, start, rows)",
     reference=softmax_output,

@@ -8,7 +8,7 @@ import torch
 
 from ...language import Text
 from ..counted import with_kernel_bytes
-from ..spec import TORCH_MATHS, Case, Exercise, Output, Rule, Variant, randn
+from ..spec import TORCH_MATHS, Case, Exercise, Output, Passage, Rule, Variant, randn
 from .devices import here
 
 Tensor = torch.Tensor
@@ -50,6 +50,7 @@ LEAN_ROWS = Exercise(
         "只读看得到的，只读一遍；整行都要写。解释器会数未被屏蔽的位置搬运的字节。",
     ),
     formula="bytes ≤ 4 · (N·(N + 1) / 2 + N·N)",
+    passage=Passage(5, Text("A row at a time", "一次一行")),
     entry="causal_rows",
     call="causal_rows(x) -> out [N, N]",
     reference=causal_rows,
@@ -152,6 +153,7 @@ LEAN_HEADS = Exercise(
         "让一个程序实例服务一组，把组里的 query 头当作一个块的各行，K 只读一遍。",
     ),
     formula="bytes ≤ 4 · (Hq·D + Hkv·N·D + Hq·N)",
+    passage=Passage(6, Text("The bill of the real kernel", "真实 kernel 的账单")),
     entry="grouped_scores",
     call="grouped_scores(q, k) -> s [Hq, N]",
     reference=grouped,

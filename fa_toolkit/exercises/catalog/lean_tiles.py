@@ -11,7 +11,7 @@ from ... import io_model
 from ...language import Text
 from ...problem import TileShape
 from ..counted import Hbm, with_bytes
-from ..spec import Case, Exercise, Output, Rule, Variant, attention_budget, randn
+from ..spec import Case, Exercise, Output, Passage, Rule, Variant, attention_budget, randn
 from .lean import attention_problem
 
 Tensor = torch.Tensor
@@ -124,6 +124,8 @@ LEAN_FORWARD = Exercise(
         "片上大约同时放得下六个块。N 是块大小的整数倍。",
     ),
     formula="bytes ≤ ((1 + 2·N / block)·N·D + N·D) · itemsize + 4·N",
+    passage=Passage(4, Text("What really moved", "真正搬了什么")),
+    widget="fa.viz.tile_player()",
     entry="lean_forward",
     call="lean_forward(hbm, block); hbm.load(name, start, stop), hbm.store(name, start, rows)",
     reference=flash_forward,

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from ...hardware import gpu
 from ...language import Text
-from ..spec import Case, Exercise, Output, Variant
+from ..spec import Case, Exercise, Output, Passage, Variant
 
 
 def matmul_cost(m: int, n: int, k: int, itemsize: int) -> tuple[float, float, float]:
@@ -38,6 +38,8 @@ INTENSITY = Exercise(
         "返回 FLOP 数（一次乘加算两次）、搬运的字节数，以及每字节的 FLOP 数。",
     ),
     formula="I = 2·m·n·k / ((m·k + k·n + m·n) · itemsize)",
+    passage=Passage(1, Text("Work per byte", "每字节做多少计算")),
+    then="01.bound",
     entry="matmul_cost",
     call="matmul_cost(m, n, k, itemsize) -> (flops, bytes, intensity)",
     reference=matmul_cost,
@@ -111,6 +113,7 @@ BOUND = Exercise(
         '和 .peak_flops["float16"]（FLOP/s）。',
     ),
     formula="ridge = peak FLOP/s ÷ bandwidth",
+    passage=Passage(1, Text("Work per byte", "每字节做多少计算")),
     entry="bound",
     call='bound(intensity, gpu) -> "memory" | "compute"',
     reference=bound,

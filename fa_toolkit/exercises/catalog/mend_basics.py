@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ...language import Text
-from ..spec import TORCH_MATHS, Case, Exercise, Output, Rule, Variant, randn
+from ..spec import TORCH_MATHS, Case, Exercise, Output, Passage, Rule, Variant, randn
 from .devices import here
 
 Tensor = torch.Tensor
@@ -51,6 +51,8 @@ FIX_WIDTH = Exercise(
         "让它对任何 D 都对：要改两处，只改显而易见的那一处，不报错，结果却错。",
     ),
     formula="out[r] = Σ_d x[r, d]²,   d < D ≤ BLOCK_D = 2^k",
+    passage=Passage(5, Text("The edge", "边缘")),
+    then="05.fix_strides",
     entry="row_norms",
     call="row_norms(x) -> out [rows]",
     reference=norms,
@@ -144,6 +146,7 @@ FIX_STRIDES = Exercise(
         "那是一个数，用步长 (0, 0) 铺开的。找出这一行并改好。",
     ),
     formula="Delta[r] = Σ_d o[r, d] · do[r, d]",
+    passage=Passage(5, Text("Two dimensions are strides", "二维就是步长")),
     entry="row_delta",
     call="row_delta(o, do) -> Delta [rows]",
     reference=delta,

@@ -9,7 +9,17 @@ from typing import Any
 import torch
 
 from ...language import Text
-from ..spec import TORCH_MATHS, Case, Exercise, Output, Rule, Variant, attention_budget, randn
+from ..spec import (
+    TORCH_MATHS,
+    Case,
+    Exercise,
+    Output,
+    Passage,
+    Rule,
+    Variant,
+    attention_budget,
+    randn,
+)
 from .causal_bugs import causal_tiles
 from .causal_tiles import attention as causal_attention
 from .devices import here
@@ -41,6 +51,9 @@ FIX_DIAGONAL = Exercise(
         "Nq = Nk 时它对；有缓存时每个 query 看到的都太少。最后一个 query 应看得到最后一个 key。要改两处。",
     ),
     formula="row i sees key j  ⇔  j ≤ i + Nk − Nq",
+    passage=Passage(6, Text("mask: stop early", "mask：早点停")),
+    widget="fa.viz.tile_player()",
+    then="06.forward",
     entry="late_queries",
     call="late_queries(q, k, v, scale) -> o [Nq, D]",
     reference=lambda q, k, v, scale: causal_attention(q, k, v)[0],
@@ -134,6 +147,8 @@ FIX_BASE = Exercise(
         "lse 总是错。有人把 e 和 2 混用了。要改两处。",
     ),
     formula="p = 2^(s − m)   alpha = 2^(m − m′)   lse = m · ln 2 + ln l",
+    passage=Passage(6, Text("update", "update")),
+    then="06.forward",
     entry="base2_attention",
     call="base2_attention(q, k, v, scale) -> (o, lse)",
     reference=one_tile,

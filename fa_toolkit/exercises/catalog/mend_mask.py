@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ...language import Text
-from ..spec import READY_MADE, Case, Exercise, Output, Rule, Variant, attention_budget
+from ..spec import READY_MADE, Case, Exercise, Output, Passage, Rule, Variant, attention_budget
 from .mend_tiles import inputs
 from .tiles import attention
 
@@ -52,6 +52,8 @@ FIX_MASK_VALUE = Exercise(
         "真实的分数更低时就错了；一个 key 都没有时应得 0。找出这一行并改好。",
     ),
     formula="s[i, j] = −inf where key j does not exist",
+    passage=Passage(4, Text("Tiles that need not run", "不必算的块")),
+    then="04.lean",
     entry="padded_forward",
     call="padded_forward(q, k, v, keep, block) -> o",
     reference=padded,

@@ -8,7 +8,7 @@ import math
 import torch
 
 from ...language import Text
-from ..spec import READY_MADE, Case, Exercise, Output, Rule, Variant, randn
+from ..spec import READY_MADE, Case, Exercise, Output, Passage, Rule, Variant, randn
 from .softmax import online_softmax
 
 _INF = math.inf
@@ -54,6 +54,7 @@ FIX_PIVOT = Exercise(
         "整行都是 −inf 时 m = −inf，l = 0。",
     ),
     formula="m′ = max(m, max x)   l′ = l · e^(m − m′) + Σ e^(x − m′)",
+    passage=Passage(3, Text("Merging is the better idea", "合并是更好的想法")),
     entry="guarded_softmax",
     widget="fa.viz.stepper([1, 2, 3, 4], blocks=2)",
     call="guarded_softmax(x, block) -> (m, l)",

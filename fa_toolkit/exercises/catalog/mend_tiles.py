@@ -8,7 +8,17 @@ import math
 import torch
 
 from ...language import Text
-from ..spec import READY_MADE, Case, Exercise, Output, Rule, Variant, attention_budget, randn
+from ..spec import (
+    READY_MADE,
+    Case,
+    Exercise,
+    Output,
+    Passage,
+    Rule,
+    Variant,
+    attention_budget,
+    randn,
+)
 from .causal_bugs import causal_tiles
 from .causal_tiles import attention as causal_attention
 from .tile_bugs import tiled
@@ -63,6 +73,9 @@ FIX_RUNNING_MAX = Exercise(
         "找出这一行并改好。",
     ),
     formula="m′ = max(m, max s)   alpha = e^(m − m′) ≤ 1",
+    passage=Passage(4, Text("One tile, by hand", "亲手算一块")),
+    widget="fa.viz.tile_player()",
+    then="04.fix_dead_rows",
     entry="steady_forward",
     call="steady_forward(q, k, v, block) -> (o, lse)",
     reference=lambda q, k, v, block: attention(q, k, v, block, block),
@@ -145,6 +158,9 @@ FIX_DEAD_ROWS = Exercise(
         "应为 o = 0，lse = −inf。要改两处。",
     ),
     formula="no key:   l = 0   o = 0   lse = ln 0 = −inf",
+    passage=Passage(4, Text("Tiles that need not run", "不必算的块")),
+    widget="fa.viz.tile_player()",
+    then="04.fix_mask_value",
     entry="late_keys",
     call="late_keys(q, k, v, block) -> (o, lse)",
     reference=lambda q, k, v, block: causal_attention(q, k, v),

@@ -8,7 +8,7 @@ import math
 import torch
 
 from ...language import Text
-from ..spec import READY_MADE, Case, Exercise, Output, Rule, Variant, randn
+from ..spec import READY_MADE, Case, Exercise, Output, Passage, Rule, Variant, randn
 
 State = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
@@ -64,6 +64,8 @@ MERGE = Exercise(
         "未归一化。空状态是 m = −inf、l = 0、acc = 0，与谁合并都不改变对方，两个空状态合并仍为空。",
     ),
     formula="m = max(mₐ, m_b)   l = lₐ·e^(mₐ − m) + l_b·e^(m_b − m)   acc likewise",
+    passage=Passage(3, Text("Merging is the better idea", "合并是更好的想法")),
+    then="03.fix_pivot",
     entry="merge",
     widget="fa.viz.stepper([1, 2, 3, 4], blocks=2)",
     call="merge((m, l, acc), (m, l, acc)) -> (m, l, acc)",

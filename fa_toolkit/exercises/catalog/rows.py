@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ...language import Text
-from ..spec import READY_MADE, Case, Exercise, Output, Rule, Variant, randn
+from ..spec import READY_MADE, Case, Exercise, Output, Passage, Rule, Variant, randn
 from .state_bugs import GUARDS, UPDATES, State, folded, variant, walked
 
 _INF = math.inf
@@ -63,6 +63,8 @@ ROW = Exercise(
         "某一块可能全是 −inf。",
     ),
     formula="l′ = l·e^(m − m′) + Σ e^(s − m′)   acc′ = acc·e^(m − m′) + e^(s − m′)·V",
+    passage=Passage(3, Text("The output needs the same factor", "输出也要乘同一个因子")),
+    then="03.rows",
     entry="attend_row",
     widget="fa.viz.stepper([1, 2, 3, 4], blocks=2)",
     call="attend_row(s, v, block) -> (m, l, acc)",
@@ -183,6 +185,8 @@ ROWS = Exercise(
         "每一行有自己的最大值和修正因子。可能有的行还什么都没看到，而旁边的行已经看到了。",
     ),
     formula="m′ᵢ = max(mᵢ, maxⱼ sᵢⱼ)   and with it l′ and acc′ as for one row",
+    passage=Passage(3, Text("The output needs the same factor", "输出也要乘同一个因子")),
+    then="03.merge",
     entry="fold",
     widget="fa.viz.tile_player()",
     call="fold((m, l, acc), s, v) -> (m, l, acc)",

@@ -8,7 +8,7 @@ import math
 import torch
 
 from ...language import Text
-from ..spec import READY_MADE, Case, Exercise, Output, Rule, Variant, randn
+from ..spec import READY_MADE, Case, Exercise, Output, Passage, Rule, Variant, randn
 
 
 def three_pass_softmax(x: torch.Tensor) -> torch.Tensor:
@@ -32,6 +32,8 @@ THREE_PASS = Exercise(
         "最后求结果。自己写，不用 torch.softmax 之类。",
     ),
     formula="m = max x   l = Σ e^(x − m)   y = e^(x − m) / l",
+    passage=Passage(3, Text("Why the maximum is subtracted", "为什么要减最大值")),
+    then="03.online",
     entry="three_pass_softmax",
     widget="fa.viz.stepper([1, 2, 3, 4], blocks=2)",
     call="three_pass_softmax(x) -> y",
@@ -130,6 +132,8 @@ ONLINE = Exercise(
         "最后一块可能较短，也可能整块都是 −inf；整行都是 −inf 时 m = −inf，l = 0。",
     ),
     formula="m′ = max(m, max x)   l′ = l · e^(m − m′) + Σ e^(x − m′)",
+    passage=Passage(3, Text("One loop over the blocks", "一块一块走下去")),
+    then="03.row",
     entry="online_softmax",
     widget="fa.viz.stepper([1, 2, 3, 4], blocks=2)",
     call="online_softmax(x, block) -> (m, l)",

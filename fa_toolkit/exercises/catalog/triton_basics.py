@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ...language import Text
-from ..spec import TORCH_MATHS, Case, Exercise, Output, Rule, Variant, randn
+from ..spec import TORCH_MATHS, Case, Exercise, Output, Passage, Rule, Variant, randn
 from .devices import here
 
 _FORGOT_MASK = Text(
@@ -47,6 +47,9 @@ VECTOR_ADD = Exercise(
         "out = x + y。一个程序实例负责 BLOCK 个元素；最后一个程序实例既不能读过头，也不能写过头。",
     ),
     formula="out[i] = x[i] + y[i],   i = pid · BLOCK + 0 .. BLOCK − 1",
+    passage=Passage(5, Text("The edge", "边缘")),
+    widget="fa.viz.pointer_grid(10, block=4, program=2)",
+    then="05.strides",
     entry="my_add",
     call="my_add(x, y) -> out",
     reference=add,
@@ -135,6 +138,8 @@ ROW_SOFTMAX = Exercise(
         "块宽是下一个 2 的幂，超出 cols 的位置不能计入。",
     ),
     formula="out[r] = e^(x[r] − max x[r]) / Σ e^(x[r] − max x[r])",
+    passage=Passage(5, Text("A row at a time", "一次一行")),
+    then="05.lean",
     entry="my_softmax",
     call="my_softmax(x) -> out",
     reference=softmax,
@@ -242,6 +247,7 @@ MATMUL = Exercise(
         "A、B 的步长任意，各边都不必是 BLOCK 的整数倍。C 为 float32。",
     ),
     formula="C[i, j] = Σₖ A[i, k] · B[k, j]",
+    passage=Passage(5, Text("Matrix products", "矩阵乘")),
     entry="my_matmul",
     call="my_matmul(a, b) -> c",
     reference=matmul,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 
 from ...language import Text
-from ..spec import TORCH_MATHS, Case, Exercise, Output, Rule, Variant, randn
+from ..spec import TORCH_MATHS, Case, Exercise, Output, Passage, Rule, Variant, randn
 from .devices import here
 
 Tensor = torch.Tensor
@@ -50,6 +50,9 @@ STRIDES = Exercise(
         "a 的步长任意：可能是转置，可能是隔列取。M、N 都不必是 BLOCK 的整数倍。",
     ),
     formula="address of a[i, j] = a_ptr + i · stride_am + j · stride_an",
+    passage=Passage(5, Text("Two dimensions are strides", "二维就是步长")),
+    widget="fa.viz.pointer_grid(10, block=4, program=2)",
+    then="05.row_softmax",
     entry="my_copy",
     call="my_copy(a) -> out",
     reference=copy,
