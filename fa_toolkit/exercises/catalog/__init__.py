@@ -29,6 +29,7 @@ from . import (
     pages,
     rows,
     softmax,
+    split_merge,
     splits,
     standard,
     tiles,
@@ -67,6 +68,7 @@ _CHAPTERS = (
     inference,
     pages,
     splits,
+    split_merge,
 )
 
 EXERCISES: dict[str, Exercise] = {

@@ -79,6 +79,14 @@ CACHE = Exercise(
             lambda la, hq, hk, d, n, e: _bill(la * hk * n * 2 * d, la, hq, d, n),
         ),
         Variant(
+            "two-bytes",
+            Text(
+                "You take 2 bytes for every element; use itemsize.",
+                "每个元素都按 2 字节算了，应该用 itemsize。",
+            ),
+            lambda la, hq, hk, d, n, e: _bill(la * hk * n * 2 * d * 2, la, hq, d, n),
+        ),
+        Variant(
             "one-product",
             Text(
                 "The bytes are right. You count q kᵀ alone; p v is as much work again.",
@@ -133,12 +141,15 @@ def _window(
     if last < 0 or start_m >= len_q or len_k == 0:
         return 0, 0
     low = (last if bug == "last-row-starts" else first) - window + 1
-    low = max(0, low - 1 if bug == "one-too-far" else low)
+    low = low - 1 if bug == "one-too-far" else low
+    low = low if bug == "below-zero" else max(0, low)
     low = 0 if bug == "from-zero" else low
     if bug == "rounded-up":
         low = -(-low // block_n) * block_n
     elif bug != "off-the-grid":
         low = low // block_n * block_n
+    if bug == "rows-past-the-end":
+        return low, stop_m + diagonal
     return low, last if bug == "own-key-left-out" else min(len_k, last + 1)
 
 
@@ -207,6 +218,16 @@ WINDOW = Exercise(
             "rounded-up",
             "start is rounded up, and the tile that the left edge cuts is lost.",
             "start 向上取整了，左边界切过的那一块就丢了。",
+        ),
+        _window_variant(
+            "below-zero",
+            "start falls below 0 where the window reaches past the first key.",
+            "窗口伸到第一个 key 之前时，start 成了负数。",
+        ),
+        _window_variant(
+            "rows-past-the-end",
+            "You count rows past Nq, which do not exist.",
+            "你把超出 Nq 的行也算进去了。",
         ),
         _window_variant(
             "top-left",
