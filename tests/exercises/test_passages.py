@@ -43,7 +43,7 @@ def test_the_passage_is_a_section_of_the_chapter(exercise_id: str) -> None:
 def test_widget_and_successor_exist(exercise_id: str) -> None:
     exercise = exercises.get(exercise_id)
     if exercise.widget:
-        name = re.match(r"fa\.viz\.(\w+)\(", exercise.widget)
-        assert name is not None and callable(getattr(fa.viz, name[1]))
+        name = re.match(r"fa\.(viz|course)\.(\w+)\(", exercise.widget)
+        assert name is not None and callable(getattr(getattr(fa, name[1]), name[2]))
     if exercise.then:
         assert exercises.get(exercise.then).id != exercise_id
