@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import random
@@ -12,12 +13,14 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from attempts import attempt
 
 from fa_toolkit.language import using
 from fa_toolkit.progress import Store
+from fa_toolkit.progress.exchange import export_to, import_from
 
 WRITER = """
 import sys
@@ -66,6 +69,52 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_confirmed(path: Path) -> No
     for name, count in confirmed.items():
         assert all(f"{name}-{n}" in found for n in range(count))
     assert not list(path.parent.glob("*damaged*"))
+
+
+def test_two_processes_that_meet_a_damaged_file_set_it_aside_once(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"not a database" * 1000)
+    writers = [start_writer(path, f"w{n}", 5) for n in range(3)]
+    ended = [writer.communicate(timeout=120) for writer in writers]
+    assert [writer.returncode for writer in writers] == [0] * 3, ended
+    assert len(Store(path).attempts()) == 15
+    (aside,) = path.parent.glob("*damaged*")
+    assert aside.read_bytes() == b"not a database" * 1000
+
+
+IMPORTER = """
+import sys
+from pathlib import Path
+from fa_toolkit.progress import Store
+from fa_toolkit.progress.exchange import import_from
+kept = Store(Path(sys.argv[1]))
+print(len(kept.attempts()), flush=True)
+import_from(kept, Path(sys.argv[2]))
+"""
+
+
+def test_a_kill_while_importing_leaves_all_or_nothing(path: Path, tmp_path: Path) -> None:
+    source = Store(tmp_path / "other" / "progress.sqlite3")
+    source.record(attempt())
+    export_to(source, tmp_path / "one.json")
+    data = json.loads((tmp_path / "one.json").read_text("utf-8"))
+    (first,) = data["attempts"]
+    data["attempts"] = [{**first, "item": f"q{n}", "uuid": str(uuid4())} for n in range(2000)]
+    (tmp_path / "all.json").write_text(json.dumps(data), encoding="utf-8")
+    kept = Store(path)
+    kept.record(attempt("mine"))
+    chance = random.Random(3)
+    for _ in range(3):
+        command = [sys.executable, "-c", IMPORTER, str(path), str(tmp_path / "all.json")]
+        importer = subprocess.Popen(command, stdout=subprocess.PIPE)
+        assert importer.stdout is not None
+        importer.stdout.readline()
+        time.sleep(chance.uniform(0.0, 0.1))
+        importer.send_signal(signal.SIGKILL)
+        importer.communicate()
+        assert len(Store(path).attempts()) in (1, 2001)
+    import_from(Store(path), tmp_path / "all.json")
+    assert len(Store(path).attempts()) == 2001
 
 
 @pytest.mark.parametrize("how", ["text", "header", "middle", "foreign"])

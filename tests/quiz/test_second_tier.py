@@ -10,6 +10,7 @@ import json
 import socket
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -360,6 +361,19 @@ def test_a_disk_that_cannot_be_written_to_keeps_nothing(
     use_judge(endpoint.url)
     endpoint.say = lambda told: reply(told, {"nomat": KEEPS})
     assert ids(judged("O3", SPREADSHEET).credited) == {"nomat"}
+
+
+def test_many_writers_leave_whole_replies(endpoint: Endpoint) -> None:
+    texts = [json.dumps({"n": n, "x": "y" * 50_000}) for n in range(8)]
+
+    def write(text: str) -> None:
+        for _ in range(10):
+            kept.put("same", text)
+            assert kept.get("same") in texts
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, texts))
+    assert [path.name for path in kept.folder().iterdir()] == ["same.json"]
 
 
 def test_the_oldest_replies_go(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
