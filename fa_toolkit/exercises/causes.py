@@ -1,8 +1,74 @@
-"""Causes that the failing properties alone suggest. Data only."""
+"""Causes that the cases and outputs that fail suggest by themselves, without a look at the numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import torch
+
 from ..language import Text
+from .report import Diagnosis
+from .spec import leaves
+
+
+class Judged(Protocol):
+    """One result: its property, its arguments, whether it is wrong, and in which outputs."""
+
+    @property
+    def args(self) -> tuple[Any, ...]: ...
+    @property
+    def wrong(self) -> bool: ...
+    @property
+    def outputs(self) -> Sequence[str]: ...
+    @property  # last, as it hides the decorator's name
+    def property(self) -> str: ...
+
+
+def causes(judged: Sequence[Judged], outputs: Sequence[str]) -> Iterator[Diagnosis]:
+    """What the failing cases have in common that the right ones lack."""
+    wrong = {x.property for x in judged if x.wrong}
+    right = {x.property for x in judged} - wrong
+    for names, kind, text in CAUSES:
+        if wrong and wrong <= names and right - names:
+            yield Diagnosis(kind, text)
+    by_kind = {kind: text for _, kind, text in CAUSES}
+    if {"causal", "more-keys", "more-queries"} & (wrong | right):
+        if _parted(judged, lambda n, nk: n != nk):
+            yield Diagnosis("top-left", by_kind["top-left"])
+        sizes = (8, 16, 32, 64)
+        if any(_parted(judged, lambda n, nk, b=b: bool(n % b or nk % b)) for b in sizes):  # type: ignore[misc]
+            yield Diagnosis("last-partial-block", by_kind["last-partial-block"])
+    faulty = {name for x in judged if x.wrong for name in x.outputs}
+    if faulty and len(faulty) < len(outputs):
+        yield _only([n for n in outputs if n in faulty], [n for n in outputs if n not in faulty])
+
+
+def _parted(judged: Sequence[Judged], is_odd: Any) -> bool:
+    """Whether the sizes of the arguments part the wrong results from the right ones."""
+    seen = [(x.wrong, size) for x in judged if (size := _lengths(x.args)) is not None]
+    wrong = [is_odd(*size) for bad, size in seen if bad]
+    right = [is_odd(*size) for bad, size in seen if not bad]
+    return len(wrong) > 1 and all(wrong) and len(right) > 1 and not any(right)
+
+
+def _lengths(args: tuple[Any, ...]) -> tuple[int, int] | None:
+    """Rows of the first two matrices: queries and keys."""
+    tensors = [x for x in leaves(args) if isinstance(x, torch.Tensor) and x.dim() >= 2]
+    return (tensors[0].shape[-2], tensors[1].shape[-2]) if len(tensors) > 1 else None
+
+
+def _only(faulty: list[str], others: list[str]) -> Diagnosis:
+    bad, good = ", ".join(faulty), ", ".join(others)
+    return Diagnosis(
+        "only-" + "-".join(faulty),
+        Text(
+            f"Only {bad} is wrong, {good} is right everywhere: look at the lines that {bad} alone "
+            "depends on.",
+            f"只有 {bad} 是错的，{good} 处处正确：看看只有 {bad} 用到的那几行。",
+        ),
+    )
+
 
 #: What it usually is when cases of these properties alone are wrong.
 CAUSES: tuple[tuple[frozenset[str], str, Text], ...] = (
@@ -33,7 +99,7 @@ CAUSES: tuple[tuple[frozenset[str], str, Text], ...] = (
     ),
     (
         frozenset({"more-keys", "more-queries"}),
-        "alignment",
+        "top-left",
         Text(
             "Only Nq ≠ Nk fails: query i stands at key position i + Nk − Nq, not at i.",
             "只有 Nq ≠ Nk 时才错：query i 位于 key 位置 i + Nk − Nq，而不是 i。",

@@ -51,7 +51,10 @@ def diagnose(exercise: Exercise, attempts: Sequence[Attempt]) -> tuple[Diagnosis
         named = [w.variant for w in near]
     found = [Diagnosis(v.id, v.text, _passage(exercise, v)) for v in dict.fromkeys(named[:_MOST])]
     if not found or not any(w.explains(known) for w in weighed):
-        seen = [Seen(x.property, x.args, x.got, x.truth, x.allowed, x.wrong) for x in known]
+        seen = [
+            Seen(x.property, x.args, x.got, x.truth, x.allowed, bool(x.faulty), x.faulty)
+            for x in known
+        ]
         found += symptoms(exercise, seen)
     once = {item.id: item for item in reversed(found)}
     return tuple(item for item in found if once[item.id] is item)[:_MOST]
@@ -72,7 +75,12 @@ class _Known:
     got: list[Any]
     truth: list[Any]
     allowed: list[Any]
-    wrong: bool
+    faulty: tuple[str, ...]  # names of the outputs that are wrong
+
+    @property
+    def wrong(self) -> bool:
+        """Whether any output is wrong."""
+        return bool(self.faulty)
 
 
 def _known(exercise: Exercise, attempt: Attempt) -> _Known | None:
@@ -83,11 +91,12 @@ def _known(exercise: Exercise, attempt: Attempt) -> _Known | None:
     args = attempt.make()
     truth = truth_of(exercise, args)
     allowed = budgets(exercise, args, truth)
-    wrong = not all(
-        _same(g, t, a, slack=1) or (o.at_most and _less(g, t))
+    faulty = tuple(
+        o.name
         for o, g, t, a in zip(exercise.outputs, got, truth, allowed, strict=True)
+        if not (_same(g, t, a, slack=1) or (o.at_most and _less(g, t)))
     )
-    return _Known(attempt.property, attempt.make, args, got, truth, allowed, wrong)
+    return _Known(attempt.property, attempt.make, args, got, truth, allowed, faulty)
 
 
 def _less(got: Any, target: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ..language import Text
-from .causes import CAUSES
+from .causes import causes
 from .compare import close, plain
 from .report import Diagnosis
 from .spec import Exercise, leaves
@@ -29,6 +29,7 @@ class Seen:
     truth: list[Any]
     allowed: list[Any]
     wrong: bool
+    outputs: tuple[str, ...] = ()  # names of those that are wrong
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,11 @@ def symptoms(exercise: Exercise, seen: Sequence[Seen]) -> list[Diagnosis]:
             exercise.outputs, item.got, item.truth, item.allowed, strict=True
         ):
             found += _of_output(output.name, g, t, a, item.args)
-    found += _of_properties(seen)
+    found += causes(seen, [output.name for output in exercise.outputs])
     counts = {d.id: sum(e.id == d.id for e in found) for d in found}
     first = {d.id: d for d in reversed(found)}
-    order = sorted(first, key=lambda name: (_RANK.index(name), -counts[name]))
+    last = len(_RANK)
+    order = sorted(first, key=lambda x: (_RANK.index(x) if x in _RANK else last, -counts[x]))
     return [first[name] for name in order]
 
 
@@ -64,7 +66,7 @@ def symptoms(exercise: Exercise, seen: Sequence[Seen]) -> list[Diagnosis]:
 _RANK = [
     "transposed", "factor", "lse-base-2", "offset", "row-factor", "head-mapping", "dead-rows-nan",
     "dtype-rounding", "diagonal", "overflow", "all-zero", "nan", "last-partial-block", "strides-assumed",
-    "wrong-dtype", "alignment", "first-block", "last-rows", "dead-rows", "extreme-logits",
+    "wrong-dtype", "top-left", "first-block", "last-rows", "dead-rows", "extreme-logits",
 ]  # fmt: skip
 
 
@@ -187,7 +189,7 @@ def _factor(one: _One) -> Diagnosis | None:
 
 
 def _of_factor(name: str, factor: float, sizes: dict[str, int]) -> Diagnosis | None:
-    if abs(factor - 1) < 1e-6:
+    if abs(factor - 1) < 5e-3:  # that much is rounding to a coarser type
         return None
     known, zh = _named_factor(factor, sizes)
     return Diagnosis(
@@ -380,11 +382,3 @@ _LOOKS: tuple[Callable[[_One], Diagnosis | None], ...] = (
     _turned, _zero, _factor, _offset, _row_factor, _heads, _diagonal, _nan, _overflow, _rounding,
     _places,
 )  # fmt: skip
-
-
-def _of_properties(seen: Sequence[Seen]) -> Iterator[Diagnosis]:
-    wrong = {x.property for x in seen if x.wrong}
-    right = {x.property for x in seen} - wrong
-    for names, kind, text in CAUSES:
-        if wrong and wrong <= names and right - names:
-            yield Diagnosis(kind, text)
