@@ -1,4 +1,4 @@
-"""Replies kept on disk, so that the same answer is sent once: one small file each, no answer in it."""
+"""Replies kept on disk, so that an answer is sent once: one small file each, with the words it quotes."""
 
 from __future__ import annotations
 
