@@ -10,7 +10,19 @@ import pytest
 from chapters import CHINESE, ENGLISH, FOLDER, code, prose
 from chapters import cells as all_cells
 
-TOGETHER = ("00_start_here", "03_softmax_in_blocks", "04_flash_attention_in_tiles", "12_interview")
+#: chapters that have a Chinese edition and must keep it
+TOGETHER = (
+    "00_start_here",
+    "01_memory_hierarchy",
+    "02_standard_attention",
+    "03_softmax_in_blocks",
+    "04_flash_attention_in_tiles",
+    "05_triton_basics",
+    "06_flash_kernel",
+    "09_inference_and_variants",
+    "11_fact_check",
+    "12_interview",
+)
 PATHS = sorted({FOLDER / "zh" / f"{name}.ipynb" for name in TOGETHER} | set(CHINESE))
 IDS = [path.stem for path in PATHS]
 
