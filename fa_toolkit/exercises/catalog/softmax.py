@@ -104,9 +104,15 @@ def online_softmax(x: torch.Tensor, block: int) -> tuple[torch.Tensor, torch.Ten
 
 
 def _online(
-    x: torch.Tensor, block: int, *, factor: str = "right", pivot: bool = True, drop: bool = False
+    x: torch.Tensor,
+    block: int,
+    *,
+    factor: str = "right",
+    pivot: bool = True,
+    drop: bool = False,
+    first: float = -math.inf,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    m, l = x.new_tensor(-math.inf), x.new_tensor(0.0)
+    m, l = x.new_tensor(first), x.new_tensor(0.0)
     stop = len(x) - len(x) % block if drop else len(x)
     for start in range(0, stop, block):
         part = x[start : start + block]
@@ -118,6 +124,18 @@ def _online(
             "inverse": x.new_tensor(1.0) if m == -math.inf else (base - m).exp(),
         }[factor]
         m, l = new, l * alpha + (part - base).exp().sum()
+    return m, l
+
+
+def _difference(x: torch.Tensor, block: int, *, guard: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """The old sum less the rise of the maximum; `guard` where there was none before."""
+    m, l = x[:block].max() if not guard else x.new_tensor(-math.inf), x.new_tensor(0.0)
+    for start in range(0, len(x), block):
+        part = x[start : start + block]
+        new = torch.maximum(m, part.max())
+        base = torch.where(new == -math.inf, 0.0, new) if guard else new
+        rise = new - m if m > -math.inf or not guard else x.new_tensor(0.0)
+        m, l = new, l - rise + (part - base).exp().sum()
     return m, l
 
 
@@ -143,6 +161,7 @@ ONLINE = Exercise(
         Case("value", "x=[1, 2, 3, 4], block=2", lambda: (*_row(1, 2, 3, 4), 2)),
         Case("value", "x=[4, 3, 2, 1], block=2", lambda: (*_row(4, 3, 2, 1), 2)),
         Case("value", "N=32, block=4", lambda: (randn(32, seed=1), 4)),
+        Case("value", "x=[-5, -4, -7], block=1", lambda: (*_row(-5, -4, -7), 1)),
         Case("ragged", "N=7, block=3", lambda: (randn(7, seed=2), 3)),
         Case("ragged", "N=5, block=8", lambda: (randn(5, seed=3), 8)),
         Case(
@@ -181,6 +200,24 @@ ONLINE = Exercise(
                 "修正因子倒过来了：旧的项应乘 e^(m − m′)，它不超过 1。",
             ),
             lambda x, b: _online(x, b, factor="inverse"),
+        ),
+        Variant(
+            "subtracts-the-difference",
+            Text(
+                "You take the rise of m off the old sum. It belongs in an exponent: l · e^(m − m′).",
+                "你从旧的和里减去了 m 的增量。它该放在指数里：l · e^(m − m′)。",
+            ),
+            lambda x, b: _difference(x, b, guard=False),
+            (lambda x, b: _difference(x, b, guard=True),),
+        ),
+        Variant(
+            "starts-at-zero",
+            Text(
+                "m starts at 0, so a row below 0 never finds its maximum. Before anything is seen "
+                "it is −inf.",
+                "m 从 0 开始，全是负数的行就找不到最大值。什么都没看到时它是 −inf。",
+            ),
+            lambda x, b: _online(x, b, first=0.0),
         ),
         Variant(
             "inf-minus-inf",

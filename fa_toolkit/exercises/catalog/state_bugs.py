@@ -60,6 +60,7 @@ def _factors(m: torch.Tensor, pivot: torch.Tensor, bug: str) -> tuple[torch.Tens
     one, twice = torch.ones_like(alpha), alpha * alpha
     of_l = one if bug in ("l-not-rescaled", "nothing-rescaled") else alpha
     of_acc = one if bug in ("acc-not-rescaled", "nothing-rescaled") else alpha
+    of_l = torch.zeros_like(one) if bug == "l-last-step-only" else of_l
     of_l = twice if bug in ("rescaled-twice/l", "rescaled-twice/both") else of_l
     return of_l, twice if bug in ("rescaled-twice", "rescaled-twice/both") else of_acc
 
@@ -131,6 +132,11 @@ UPDATES = (
         "rescaled-twice",
         "A sum is multiplied by the factor twice in a step.",
         "一步之内，有个和乘了两次修正因子。",
+    ),
+    (
+        "l-last-step-only",
+        "l is the sum of the last step alone: add to it, do not replace it.",
+        "l 只是最后一步的和：要累加，不是覆盖。",
     ),
     (
         "factor-on-the-sum",
