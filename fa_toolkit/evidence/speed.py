@@ -234,6 +234,7 @@ def _exponent(points: list[tuple[int, float]]) -> float:
     return math.log(y / x) / math.log(b / a)
 
 
+_CASE = Text("{mask}, D = {d}, N = {n:,}", "{mask}，D = {d}，N = {n:,}")
 _MASK = {True: Text("causal", "因果"), False: Text("no mask", "无掩码")}
 
 
@@ -248,9 +249,14 @@ def _ratio_bars() -> Figure:
         ),
         [
             Bar(
-                f"{say(_MASK[r.problem.causal])}, D = {r.problem.head_dim}, N = {r.problem.len_q:,}",
+                say(
+                    _CASE,
+                    mask=say(_MASK[r.problem.causal]),
+                    d=r.problem.head_dim,
+                    n=r.problem.len_q,
+                ),
                 r.fa2[_BOTH],
-            )
+            )  # fmt: skip
             for r in rows
         ],
         axis=Text("times faster", "倍"),
