@@ -37,7 +37,7 @@ def causes(judged: Sequence[Judged], outputs: Sequence[str]) -> Iterator[Diagnos
         if _parted(judged, lambda n, nk: n != nk):
             yield Diagnosis("top-left", by_kind["top-left"])
         sizes = (8, 16, 32, 64)
-        if any(_parted(judged, lambda n, nk, b=b: bool(n % b or nk % b)) for b in sizes):  # type: ignore[misc]
+        if any(_parted(judged, lambda n, nk, b=b: bool(n % b or nk % b)) for b in sizes):
             yield Diagnosis("last-partial-block", by_kind["last-partial-block"])
     faulty = {name for x in judged if x.wrong for name in x.outputs}
     if faulty and len(faulty) < len(outputs):

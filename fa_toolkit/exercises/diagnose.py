@@ -76,11 +76,7 @@ class _Known:
     truth: list[Any]
     allowed: list[Any]
     faulty: tuple[str, ...]  # names of the outputs that are wrong
-
-    @property
-    def wrong(self) -> bool:
-        """Whether any output is wrong."""
-        return bool(self.faulty)
+    wrong: bool  # whether any is
 
 
 def _known(exercise: Exercise, attempt: Attempt) -> _Known | None:
@@ -96,7 +92,7 @@ def _known(exercise: Exercise, attempt: Attempt) -> _Known | None:
         for o, g, t, a in zip(exercise.outputs, got, truth, allowed, strict=True)
         if not (_same(g, t, a, slack=1) or (o.at_most and _less(g, t)))
     )
-    return _Known(attempt.property, attempt.make, args, got, truth, allowed, faulty)
+    return _Known(attempt.property, attempt.make, args, got, truth, allowed, faulty, bool(faulty))
 
 
 def _less(got: Any, target: Any) -> bool:
