@@ -41,6 +41,8 @@ class Wrong:
         o, lse, m, acc = self.forward(s, self.seen(q, k, causal), v, last)
         p = self.rebuilt(q, k, s, lse, m, self.seen(q, k, causal, backward=True))
         ds = self.grad_scores(p, do @ v.mT, self.delta(o, do, acc))
+        if self.bug == "dv-unmasked":
+            p = (s - lse.masked_fill(lse == -_INF, 0.0)[..., None]).exp()
         dq, dk, dv = self.gradients(q, k, do, p, ds, scale, last)
         return o, self.shown(lse, m, acc), dq, dk, dv
 
@@ -97,6 +99,11 @@ class Wrong:
             w = (s - self.running(s)).exp().nan_to_num(0.0)
             acc = acc if bug == "l-not-rescaled" else w @ v
             l = l if bug == "acc-not-rescaled" else w.sum(-1, keepdim=True)
+        if bug == "last-tile-alone":  # what was gathered before is multiplied by 0
+            s = s.masked_fill(~last[0], -_INF)
+            m = s.amax(-1, keepdim=True).nan_to_num(neginf=0.0)
+            p = (s - m).exp()
+            l, acc = p.sum(-1, keepdim=True), p @ v
         if bug == "o-overwritten":
             acc = (p * last[0]) @ v
         if bug == "normalised-each-step":
@@ -163,6 +170,11 @@ class Wrong:
             return torch.where(p != 0, dp - delta, 0.0)
         if self.bug == "jacobian-diagonal":
             return p * (1 - p) * dp
+        if self.bug == "delta-outside":
+            return torch.where(p != 0, p * dp - delta, 0.0) if self.form else p * dp - delta
+        if self.bug == "delta-per-tile":
+            sums = [x.sum(-1) for x in torch.split(p * dp, self.block, -1)]
+            delta = torch.stack(sums, -1).repeat_interleave(self.block, -1)[..., : p.shape[-1]]
         ds = p * (dp - delta)
         right = self.bug == "dead-rows-nan" and self.form % 3 == 1
         return torch.where(p != 0, ds, 0.0) if right else ds
@@ -178,13 +190,25 @@ class Wrong:
         if bug == "gradients-not-scaled":
             dq_scale = dk_scale = 1.0
         of_v = {"dv-from-ds": ds, "dv-scaled": scale * p}.get(bug, p)
+        if bug == "p-not-transposed":
+            of_v = self.turned(p)
         if bug in ("dv-overwritten", "dkdv-overwritten"):
             of_v = torch.where(last[1], of_v, 0.0)
         of_k = (
             torch.where(last[1], ds, 0.0) if bug in ("dk-overwritten", "dkdv-overwritten") else ds
         )
+        of_k = self.turned(ds) if bug == "ds-not-transposed" else of_k
         of_q = torch.where(last[0], ds, 0.0) if bug == "dq-overwritten" else ds
         return dq_scale * of_q @ k, dk_scale * of_k.mT @ q, of_v.mT @ do
+
+    def turned(self, x: Tensor) -> Tensor:
+        """x with every tile transposed in its place; torch refuses tiles that are not square."""
+        (m, n), b = x.shape[-2:], self.block
+        b = m if m == n <= b else b
+        if m % b or n % b:
+            raise ValueError("a tile is not square")
+        cut = x.reshape(*x.shape[:-2], m // b, b, n // b, b)
+        return cut.transpose(-3, -1).reshape(x.shape)
 
     def shown(self, lse: Tensor, m: Tensor, acc: Tensor) -> Tensor:
         """The lse that is returned, where only that is wrong."""

@@ -7,7 +7,7 @@ from ..spec import Variant
 from .backward_bugs import Wrong
 
 #: Tile sizes that people take; a bug in the order of tiles shows differently with each.
-_BLOCKS = (16, 32, 64, 128, 8)
+_BLOCKS = (16, 32, 64, 128, 8, 24, 48, 4, 40)
 
 
 def _bug(name: str, en: str, zh: str, *, forms: int = 1) -> Variant:
@@ -34,6 +34,8 @@ _FORWARD = (
            "最大值变大时，l 和 acc 都没有修正。"),
     _tiled("normalised-each-step", "acc is divided by l after every tile. Once, at the end, is right.",
            "每个块之后都除以 l。只应在最后除一次。", forms=2),
+    _tiled("last-tile-alone", "What came before the last tile is multiplied by 0: m is never set to "
+           "its new value.", "最后一块之前的结果都乘了 0：m 没有换成新值。", forms=2),
     _tiled("o-overwritten", "acc keeps only the last tile of keys: it must be added to.",
            "acc 只留下了最后一块 key 的结果，应当累加。", forms=2),
     _bug("not-normalised", "O is acc without the division by l.", "O 是没有除以 l 的 acc。"),
@@ -89,6 +91,10 @@ _BACKWARD = (
     _bug("backward-top-left", "Backward aligns the mask top-left; forward does it right.",
          "反向的掩码用了左上对齐，前向是对的。"),
     _bug("no-delta", "Delta is missing: dS = P · (dP − Delta).", "漏了 Delta：dS = P · (dP − Delta)。"),
+    _bug("delta-outside", "Delta is subtracted from P · dP. The brackets are missing: "
+         "P · (dP − Delta).", "Delta 是从 P · dP 里减去的，少了括号：P · (dP − Delta)。", forms=2),
+    _tiled("delta-per-tile", "Σ P · dP is taken within a tile. It belongs to the whole row, and is "
+           "rowsum(dO · O).", "Σ P · dP 只在块内求了和。它属于整行，等于 rowsum(dO · O)。"),
     _bug("delta-sign", "Delta is added. It is subtracted: dS = P · (dP − Delta).",
          "Delta 应当减去，你加上了：dS = P · (dP − Delta)。"),
     _bug("delta-mean", "Delta is the mean of dO · O over a row. It is the sum.",
@@ -111,6 +117,11 @@ _BACKWARD = (
     _bug("dk-scaled-twice", "The scale enters dK twice: Q had it already.",
          "dK 里缩放乘了两次：Q 里已经有了。"),
     _bug("dv-from-ds", "dV is dSᵀ dO. It is Pᵀ dO.", "dV 算成了 dSᵀ dO，应为 Pᵀ dO。"),
+    _bug("dv-unmasked", "dV gathers from P before the mask.", "dV 用的是没有加掩码的 P。"),
+    _tiled("p-not-transposed", "dV takes P of a tile without transposing it.",
+           "dV 用的是没有转置的 P 块。"),
+    _tiled("ds-not-transposed", "dK takes dS of a tile without transposing it.",
+           "dK 用的是没有转置的 dS 块。"),
     _bug("dv-scaled", "dV is multiplied by the scale. V never met it.",
          "dV 乘了缩放，而 V 与缩放无关。"),
     _bug("do-as-ones", "dO is taken as all ones: right for .sum() only.",
