@@ -6,6 +6,7 @@ The function is called by a `Runner`, which may live in another process; what co
 from __future__ import annotations
 
 import math
+import os
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,17 @@ class Seconds:
 TORCH_SECONDS, TRITON_SECONDS = Seconds(5.0, 20.0), Seconds(20.0, 90.0)
 
 
+def limits(exercise: Exercise) -> Seconds:
+    """The limits of an exercise: those of a quiet machine, stretched on one that others use too."""
+    quiet = TRITON_SECONDS if exercise.needs_triton else TORCH_SECONDS
+    busy = os.getloadavg()[0] / (os.cpu_count() or 1) if hasattr(os, "getloadavg") else 1.0
+    stretch = min(max(1.0, busy), _MOST_STRETCH)
+    return Seconds(quiet.call * stretch, quiet.check * stretch)
+
+
+_MOST_STRETCH = 6.0
+
+
 class _Check:
     """One run over all cases and rules; collects what each property showed."""
 
@@ -46,12 +58,13 @@ class _Check:
         self.run: set[str] = set()
         self.errors: list[Text | str] = []
         self.attempts: list[Attempt] = []
-        self.deadline = time.monotonic() + seconds.check
+        self.left = seconds.check  # for all calls together; judging is not the learner's time
         self.stopped = self.untouched = False
 
     def call(self, what: Any, index: int, keys: int | None = None) -> Outcome:
-        left = self.deadline - time.monotonic()
-        found = self.runner.call(what, index, max(0.1, min(self.seconds.call, left)), keys)
+        began = time.monotonic()
+        found = self.runner.call(what, index, max(0.1, min(self.seconds.call, self.left)), keys)
+        self.left -= time.monotonic() - began
         if found.kind == "stopped":
             self.stopped = True
         return found
@@ -170,8 +183,7 @@ _LEFT_OUT = Text(
 
 def judge(exercise: Exercise, runner: Runner, seconds: Seconds | None = None) -> Report:
     """Run every case and rule of `exercise` through `runner`."""
-    slow = exercise.needs_triton
-    state = _Check(exercise, runner, seconds or (TRITON_SECONDS if slow else TORCH_SECONDS))
+    state = _Check(exercise, runner, seconds or limits(exercise))
     for index in range(len(exercise.cases)):
         if not state.stopped:
             state.case(index)
@@ -207,8 +219,9 @@ def _report(exercise: Exercise, state: _Check) -> Report:
     outcome: Verdict = "passed" if passed else "not yet"
     named: tuple[Diagnosis, ...] = ()
     departure = None
-    if not passed and not state.stopped:
+    if not passed:
         named = diagnose(exercise, state.attempts)
+    if not passed and not state.stopped:
         departure = find_departure(exercise, state.attempts, state.call)
     note: Text | str = state.errors[-1 if state.stopped else 0] if state.errors else ""
     # a sentence that heads the report is not repeated under each property

@@ -21,7 +21,7 @@ from ..errors import BackendUnavailable, FaError
 from ..language import Text, current
 from . import told, wire
 from .carrying import pack
-from .checker import TORCH_SECONDS, TRITON_SECONDS, Seconds, not_attempted
+from .checker import Seconds, limits, not_attempted
 from .report import Report
 from .spec import Exercise
 
@@ -52,7 +52,7 @@ def check_packed(
     exercise: Exercise, packed: dict[str, Any], seconds: Seconds | None = None
 ) -> Report:
     """Check a function that was packed already."""
-    allowed = seconds or (TRITON_SECONDS if exercise.needs_triton else TORCH_SECONDS)
+    allowed = seconds or limits(exercise)
     head = {
         "exercise": exercise.id,
         "packed": packed,
