@@ -35,8 +35,8 @@ def test_the_passage_is_a_section_of_the_chapter(exercise_id: str) -> None:
     passage = exercises.get(exercise_id).passage
     assert passage is not None and passage.section.en in headings(passage.chapter)
     chinese = headings(passage.chapter, FOLDER / "zh")
-    if passage.chapter in (3, 4):
-        assert [x.rstrip("。") for x in chinese].count(passage.section.zh) == 1
+    if chinese:
+        assert passage.section.zh in chinese
 
 
 @pytest.mark.parametrize("exercise_id", exercises.ids())

@@ -77,7 +77,7 @@ LEAN_SOFTMAX = Exercise(
         "报告会显示搬运的字节数和目标。",
     ),
     formula="bytes ≤ (N·N + ⌈N / block⌉·N·D + N·D) · itemsize",
-    passage=Passage(2, Text("What if it were one phase?", "如果只有一个阶段呢？")),
+    passage=Passage(2, Text("What if it were one phase?", "要是只有一个阶段呢？")),
     entry="softmax_and_output",
     call="softmax_and_output(hbm, block); hbm.load(name, start, stop), hbm.store(name, start, rows)",
     reference=softmax_output,

@@ -153,7 +153,7 @@ LEAN_HEADS = Exercise(
         "让一个程序实例服务一组，把组里的 query 头当作一个块的各行，K 只读一遍。",
     ),
     formula="bytes ≤ 4 · (Hq·D + Hkv·N·D + Hq·N)",
-    passage=Passage(6, Text("The bill of the real kernel", "真实 kernel 的账单")),
+    passage=Passage(6, Text("The bill of the real kernel", "真正的 kernel 的账单")),
     entry="grouped_scores",
     call="grouped_scores(q, k) -> s [Hq, N]",
     reference=grouped,

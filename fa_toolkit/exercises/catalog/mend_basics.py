@@ -146,7 +146,7 @@ FIX_STRIDES = Exercise(
         "那是一个数，用步长 (0, 0) 铺开的。找出这一行并改好。",
     ),
     formula="Delta[r] = Σ_d o[r, d] · do[r, d]",
-    passage=Passage(5, Text("Two dimensions are strides", "二维就是步长")),
+    passage=Passage(5, Text("Two dimensions are strides", "二维全靠步长")),
     entry="row_delta",
     call="row_delta(o, do) -> Delta [rows]",
     reference=delta,

@@ -51,7 +51,7 @@ FIX_DIAGONAL = Exercise(
         "Nq = Nk 时它对；有缓存时每个 query 看到的都太少。最后一个 query 应看得到最后一个 key。要改两处。",
     ),
     formula="row i sees key j  ⇔  j ≤ i + Nk − Nq",
-    passage=Passage(6, Text("mask: stop early", "mask：早点停")),
+    passage=Passage(6, Text("mask: stop early", "mask：早些停下")),
     widget="fa.viz.tile_player()",
     then="06.forward",
     entry="late_queries",

@@ -36,7 +36,7 @@ TRAFFIC = Exercise(
         "返回分数、softmax、输出三个阶段各搬运多少字节。",
     ),
     formula="S = Q·Kᵀ   P = softmax(S)   O = P·V",
-    passage=Passage(2, Text("Three phases, and their bill", "三个阶段和它们的账单")),
+    passage=Passage(2, Text("Three phases, and their bill", "三个阶段，各记一笔账")),
     then="02.lean",
     entry="standard_bytes",
     call="standard_bytes(n, d, itemsize) -> (scores, softmax, output)",

@@ -50,7 +50,7 @@ STRIDES = Exercise(
         "a 的步长任意：可能是转置，可能是隔列取。M、N 都不必是 BLOCK 的整数倍。",
     ),
     formula="address of a[i, j] = a_ptr + i · stride_am + j · stride_an",
-    passage=Passage(5, Text("Two dimensions are strides", "二维就是步长")),
+    passage=Passage(5, Text("Two dimensions are strides", "二维全靠步长")),
     widget="fa.viz.pointer_grid(10, block=4, program=2)",
     then="05.row_softmax",
     entry="my_copy",
