@@ -256,7 +256,7 @@ def _ratio_bars() -> Figure:
                     n=r.problem.len_q,
                 ),
                 r.fa2[_BOTH],
-            )  # fmt: skip
+            )
             for r in rows
         ],
         axis=Text("times faster", "倍"),
