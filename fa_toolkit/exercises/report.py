@@ -45,8 +45,8 @@ class Finding:
 
     @property
     def figures(self) -> str:
-        """Both errors as a phrase; empty where nothing is rounded."""
-        if self.errors is None or (self.status == "held" and max(self.errors) == 0):
+        """Both errors as a phrase; empty where nothing is rounded, or the note says more."""
+        if self.errors is None or self.note or max(self.errors) == 0:
             return ""
         return say(_ERRORS, mine=self.errors[0], base=self.errors[1])
 
