@@ -161,5 +161,5 @@ def _kept_bars() -> Figure:
         axis=Text(
             "MiB, one head, N = 4096, D = 64, float16", "MiB，一个头，N = 4096，D = 64，float16"
         ),
-        where=RAN,
+        where=Text("Computed from the sizes.", "由形状算出。"),
     )
