@@ -106,7 +106,8 @@ class _Check:
         base = _baseline(self.exercise, args)
         outputs = zip(self.exercise.outputs, got, truth, allowed, base, strict=True)
         for output, g, t, a, b in outputs:
-            name = output.property if case.property == "value" else case.property
+            plain = case.property == "value" or output.at_most
+            name = output.property if plain else case.property
             found = None
             if case.property == "dtype":  # first: a coarser type shows in the values too
                 found = _wrong_dtype(output.name, output.dtype, g, args)
