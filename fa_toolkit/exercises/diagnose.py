@@ -122,8 +122,22 @@ class _Weighed:
 
 
 def _weigh(exercise: Exercise, known: Sequence[_Known]) -> list[_Weighed]:
-    """Every form of every variant against the results; the rest is left out when time is up."""
+    """Every form of every variant against the results; the rest is left out when time is up.
+
+    Most variants do not survive one wrong result. Only if none explains all of them is it asked
+    how many each explains.
+    """
     until = time.monotonic() + _SECONDS
+    strict = _compared(exercise, known, until, 0.0)
+    if any(weighed.explains(known) for weighed in strict):
+        return strict
+    return _compared(exercise, known, until, 0.5)
+
+
+def _compared(
+    exercise: Exercise, known: Sequence[_Known], until: float, missed: float
+) -> list[_Weighed]:
+    """The forms one by one; one that misses more than this share of the wrong results is dropped."""
     order = sorted(known, key=lambda x: (not x.wrong, x.property in _SIDE))
     found = []
     for variant in exercise.variants:
@@ -135,8 +149,8 @@ def _weigh(exercise: Exercise, known: Sequence[_Known]) -> list[_Weighed]:
                     break
                 weighed.same[id(x)], weighed.wrong[id(x)] = _compare(exercise, fn, x)
                 misses += x.wrong and not weighed.same[id(x)]
-                if misses > 0.5 * sum(y.wrong for y in known):
-                    break  # it explains less than half of what is wrong
+                if misses > missed * sum(y.wrong for y in known):
+                    break
             found.append(weighed)
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -62,7 +63,7 @@ def test_the_model_of_the_bugs_is_right_without_a_bug(case: Any) -> None:
 def test_there_are_enough_bugs_in_both_passes() -> None:
     ids = [variant.id for variant in FULL.variants]
     assert len(set(ids)) == len(ids) >= 31
-    args = FULL.cases[2].make()
+    args = FULL.cases[3].make()
     whole = Wrong("")(*args)
     forward = {x for x in ids if not torch.allclose(Wrong(x)(*args)[0], whole[0])}
     backward = {
@@ -76,8 +77,9 @@ def attempts(fn: Any) -> list[Attempt]:
     """What a check of the capstone has in hand when it looks for the mistake."""
     found = []
     for index, case in enumerate(FULL.cases):
-        value = fn(*case.make())
-        found.append(Attempt(index, case.property, case.make, value))
+        with suppress(ValueError):  # a bug that torch refuses at this size
+            value = fn(*case.make())
+            found.append(Attempt(index, case.property, case.make, value))
     return found
 
 
@@ -88,8 +90,12 @@ def test_a_bug_is_caught_in_every_form(variant: Any) -> None:
         for case in FULL.cases:
             args = case.make()
             truth = truth_of(FULL, args)
+            try:
+                results = fn(*args)
+            except ValueError:  # refused by torch; other sizes must show it in numbers
+                continue
             for output, got, want, allowed in zip(
-                FULL.outputs, fn(*args), truth, budgets(FULL, args, truth), strict=True
+                FULL.outputs, results, truth, budgets(FULL, args, truth), strict=True
             ):
                 if mismatch(output.name, got, want, allowed) is not None:
                     caught.add(case.property)

@@ -142,4 +142,5 @@ _BACKWARD = (
            "the diagonal is skipped.", "反向从太晚的 query 块开始：对角线上的块被跳过了。"),
 )  # fmt: skip
 
-PLANTED = (*_FORWARD, *_MASK, *_BACKWARD)
+#: those of few forms first: a diagnosis has a limited time
+PLANTED = tuple(sorted((*_FORWARD, *_MASK, *_BACKWARD), key=lambda variant: len(variant.also)))
