@@ -1,7 +1,7 @@
 """The process that runs a notebook's cells to find the functions that solve its exercises.
 
 It is confined like the process of a check. `fa.course.check` judges nothing here: it notes what it
-was given. Everything else of the course that would show, ask or measure does nothing.
+was given. Everything else of the course, which would show, ask or measure, does nothing.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ def _nothing(*args: Any, **kwargs: Any) -> None:
 
 
 def _quiet_course(noted: dict[str, Any]) -> None:
-    """Make the course do nothing but note what is to be checked."""
-    from .. import course
+    """Put a course in its place that does nothing but note what is to be checked."""
 
     def check(exercise_id: str, fn: Any) -> None:
         noted[str(exercise_id)] = fn
 
-    for name in course.__all__:
-        setattr(course, name, _nothing)
-    course.check = check
+    name = f"{__package__.partition('.')[0]}.course"
+    course = types.ModuleType(name)
+    course.__dict__.update(check=check, __getattr__=lambda word: _nothing)
+    sys.modules[name] = course
 
 
 def _ran(
