@@ -19,6 +19,7 @@ from typing import Any
 
 from ..errors import FaError
 from ..language import Text
+from .landlock import confine_writes
 
 #: Bytes a check may use beyond what the started process has; files; threads and processes.
 MEMORY, FILES, TASKS = 4 << 30, 64 << 20, 64
@@ -67,7 +68,9 @@ def confine(folder: Path, *, on_gpu: bool) -> None:
     sys.dont_write_bytecode = True
     with contextlib.suppress(ImportError):
         _limit(on_gpu)
-    sys.addaudithook(_Watchman(folder, on_gpu))
+    watchman = _Watchman(folder, on_gpu)
+    confine_writes(x for x in watchman.roots if x != os.devnull)
+    sys.addaudithook(watchman)
 
 
 def _limit(on_gpu: bool) -> None:
@@ -112,6 +115,9 @@ class _Watchman:
             home = os.environ.get("TRITON_HOME", str(Path.home()))
             roots += [os.environ.get("TRITON_CACHE_DIR", str(Path(home, ".triton")))]
             roots += [os.environ.get("CUDA_CACHE_PATH", str(Path.home() / ".nv"))]
+            for cache in roots[2:]:  # it must be there before it can be named as an exception
+                with contextlib.suppress(OSError):
+                    Path(cache).mkdir(parents=True, exist_ok=True)
             roots += [tempfile.gettempdir(), "/dev/"]
         self.roots, self.on_gpu, self.own = tuple(roots), on_gpu, os.getpid()
 

@@ -113,6 +113,12 @@ def writes(x: torch.Tensor) -> Any:
     (PRECIOUS / "kept.txt").write_text("changed")
 
 
+def deletes_in_c(x: torch.Tensor) -> Any:
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.unlink(str(PRECIOUS / "kept.txt").encode()):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
 def calls_home(x: torch.Tensor) -> Any:
     socket.create_connection(("127.0.0.1", 9))
 
@@ -175,6 +181,7 @@ HOSTILE: dict[Callable[..., Any], tuple[str, str]] = {
     starts_a_program: ("no other programs during a check", "不启动别的程序"),
     deletes: ("the check's own folder only", "只动检查自己文件夹里的文件"),
     writes: ("the check's own folder only", "只动检查自己文件夹里的文件"),
+    deletes_in_c: ("Permission denied", "Permission denied"),
     calls_home: ("no network during a check", "不用网络"),
     interrupts: ("KeyboardInterrupt", "KeyboardInterrupt"),
     raises_hostile: ("still running", "已停止"),
@@ -189,6 +196,8 @@ HOSTILE: dict[Callable[..., Any], tuple[str, str]] = {
 def test_a_sentence_in_both_languages_comes_back(fn: Callable[..., Any]) -> None:
     if fn is starts_threads and sys.platform != "linux":
         pytest.skip("address space is not limited here")
+    if fn is deletes_in_c and not _landlock():
+        pytest.skip("this system has no Landlock: code in C is not kept from files")
     began = time.monotonic()
     long = fn in (returns_a_lot, grows, lies)  # memory is slow to fill on a busy machine
     report = check(fn, *((20.0, 60.0) if long else ()))
@@ -199,6 +208,23 @@ def test_a_sentence_in_both_languages_comes_back(fn: Callable[..., Any]) -> None
         assert chinese in str(report)
     assert "Traceback" not in str(report)
     assert time.monotonic() - began < 90
+
+
+def _landlock() -> bool:
+    """Whether the system confines a process; tried in one that ends at once."""
+    from fa_toolkit.exercises.landlock import confine_writes
+
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if confine_writes([]) else 1)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_an_interrupt_ends_the_check_and_the_next_one_works() -> None:
+    threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        check(sleeps_in_c, 30, 60)
+    assert check(right, 5, 20).outcome == "passed"
 
 
 def test_a_patched_torch_neither_passes_nor_lasts() -> None:
