@@ -172,7 +172,12 @@ def _factor(one: _One) -> Diagnosis | None:
     ratio = _ratio(one)
     ratio = ratio[~ratio.isnan()]
     right = one.want[one.want.isfinite() & (one.want.abs() > 1e-6)]
-    if ratio.numel() < 3 or float(right.max() - right.min()) <= 0.1 * float(right.abs().max()):
+    one_row = one.want.dim() >= 2 and one.want.shape[-2] == 1  # a factor of its own, or of all?
+    if (
+        one_row
+        or ratio.numel() < 3
+        or float(right.max() - right.min()) <= 0.1 * float(right.abs().max())
+    ):
         return None  # numbers that are all nearly equal have a steady ratio whatever went wrong
     factor = float(ratio.median())
     if float(ratio.max() - ratio.min()) > 1e-3 * float(ratio.abs().max()) or abs(factor) < 1e-12:
