@@ -12,11 +12,10 @@ import torch
 
 from ..language import Text
 from .causes import causes
-from .compare import close, plain
+from .compare import close
+from .factors import WrongTensor, common_factor, number_factor, offset, row_factor
 from .report import Diagnosis
 from .spec import Exercise, leaves
-
-LOG2_E = 1 / math.log(2)
 
 
 @dataclass(frozen=True)
@@ -30,18 +29,6 @@ class Seen:
     allowed: list[Any]
     wrong: bool
     outputs: tuple[str, ...] = ()  # names of those that are wrong
-
-
-@dataclass(frozen=True)
-class _One:
-    """One wrong tensor beside the right one, both in float64."""
-
-    name: str
-    got: torch.Tensor
-    want: torch.Tensor
-    off: torch.Tensor  # which elements are wrong
-    dtype: torch.dtype
-    sizes: dict[str, int]  # lengths of the arguments' axes, for naming a factor
 
 
 def symptoms(exercise: Exercise, seen: Sequence[Seen]) -> list[Diagnosis]:
@@ -72,7 +59,7 @@ _RANK = [
 
 def _of_output(name: str, got: Any, want: Any, allowed: Any, args: Any) -> list[Diagnosis]:
     if not (isinstance(got, torch.Tensor) and isinstance(want, torch.Tensor)):
-        number = _number_factor(name, got, want)
+        number = number_factor(name, got, want)
         return [number] if number else []
     dtype = got.dtype
     got, want = got.detach().double().cpu(), want.double().cpu()
@@ -83,7 +70,7 @@ def _of_output(name: str, got: Any, want: Any, allowed: Any, args: Any) -> list[
     off = ~close(got, want, torch.as_tensor(allowed, dtype=torch.float64).cpu())
     if not bool(off.any()):
         return []
-    one = _One(name, got, want, off, dtype, _sizes(args))
+    one = WrongTensor(name, got, want, off, dtype, _sizes(args))
     return [found for look in _LOOKS if (found := look(one)) is not None]
 
 
@@ -101,7 +88,7 @@ def _transposed(name: str) -> Diagnosis:
     return Diagnosis("transposed", Text(f"{name} came out transposed.", f"{name} 的行和列反了。"))
 
 
-def _turned(one: _One) -> Diagnosis | None:
+def _turned(one: WrongTensor) -> Diagnosis | None:
     square = one.want.dim() >= 2 and one.want.shape[-1] == one.want.shape[-2] > 1
     return _transposed(one.name) if square and _alike(one.got.mT, one.want) else None
 
@@ -113,7 +100,7 @@ def _alike(left: torch.Tensor, right: torch.Tensor) -> bool:
     return bool(close(left, right, torch.tensor(1e-3 * max(scale, 1e-30))).all())
 
 
-def _nan(one: _One) -> Diagnosis | None:
+def _nan(one: WrongTensor) -> Diagnosis | None:
     nan = one.got.isnan() & ~one.want.isnan()
     if not bool(nan.any()):
         return None
@@ -137,7 +124,7 @@ def _nan(one: _One) -> Diagnosis | None:
     )
 
 
-def _overflow(one: _One) -> Diagnosis | None:
+def _overflow(one: WrongTensor) -> Diagnosis | None:
     if not bool((one.got.isinf() & one.want.isfinite()).any()):
         return None
     return Diagnosis(
@@ -150,7 +137,7 @@ def _overflow(one: _One) -> Diagnosis | None:
     )
 
 
-def _zero(one: _One) -> Diagnosis | None:
+def _zero(one: WrongTensor) -> Diagnosis | None:
     if bool(one.got.any()) or not bool(one.want.any()) or one.want.numel() < 2:
         return None
     return Diagnosis(
@@ -162,130 +149,7 @@ def _zero(one: _One) -> Diagnosis | None:
     )
 
 
-def _ratio(one: _One) -> torch.Tensor:
-    """got / want where that says something, NaN elsewhere."""
-    useful = one.want.isfinite() & one.got.isfinite() & (one.want.abs() > 1e-6)
-    return torch.where(useful, one.got / one.want, math.nan)
-
-
-def _factor(one: _One) -> Diagnosis | None:
-    ratio = _ratio(one)
-    ratio = ratio[~ratio.isnan()]
-    right = one.want[one.want.isfinite() & (one.want.abs() > 1e-6)]
-    one_row = one.want.dim() >= 2 and one.want.shape[-2] == 1  # a factor of its own, or of all?
-    if (
-        one_row
-        or ratio.numel() < 3
-        or float(right.max() - right.min()) <= 0.1 * float(right.abs().max())
-    ):
-        return None  # numbers that are all nearly equal have a steady ratio whatever went wrong
-    factor = float(ratio.median())
-    if float(ratio.max() - ratio.min()) > 1e-3 * float(ratio.abs().max()) or abs(factor) < 1e-12:
-        return None
-    if one.name == "lse" and math.isclose(factor, LOG2_E, rel_tol=1e-3):
-        return Diagnosis(
-            "lse-base-2",
-            Text(
-                "lse is in base 2; it should be natural: multiply by ln 2.",
-                "lse 用了以 2 为底的对数；应为自然对数，乘上 ln 2。",
-            ),
-        )
-    return _of_factor(one.name, factor, one.sizes)
-
-
-def _of_factor(name: str, factor: float, sizes: dict[str, int]) -> Diagnosis | None:
-    if abs(factor - 1) < 5e-3:  # that much is rounding to a coarser type
-        return None
-    known, zh = _named_factor(factor, sizes)
-    return Diagnosis(
-        "factor",
-        Text(
-            f"Every element of {name} is {factor:.4g} times what it should be.{known}",
-            f"{name} 的每个元素都是正确值的 {factor:.4g} 倍。{zh}",
-        ),
-    )
-
-
-def _named_factor(factor: float, sizes: dict[str, int]) -> tuple[str, str]:
-    """What the factor is in terms of the problem, as a sentence that follows."""
-    known = {"log2 e": LOG2_E, "ln 2": math.log(2)}
-    for name, size in sizes.items():
-        known |= {
-            f"√{name}": size**0.5,
-            f"1/√{name}": size**-0.5,
-            name: size,
-            f"1/{name}": 1 / size,
-        }
-    for name, value in known.items():
-        if value != 1 and math.isclose(factor, value, rel_tol=1e-3):
-            if name in ("log2 e", "ln 2"):
-                return (
-                    f" That is {name}: e^x and 2^x, or their logarithms, are mixed.",
-                    f"这就是 {name}：e^x 与 2^x（或它们的对数）混用了。",
-                )
-            return (
-                f" That is {name}: look where the scale enters.",
-                f"这就是 {name}：看看缩放用在哪里。",
-            )
-    return "", ""
-
-
-def _number_factor(name: str, got: Any, want: Any) -> Diagnosis | None:
-    got = plain(got)[0]
-    if not all(isinstance(x, (int, float)) and x and math.isfinite(x) for x in (got, want)):
-        return None
-    return _of_factor(name, got / want, {})
-
-
-def _offset(one: _One) -> Diagnosis | None:
-    """lse that is off by the same amount everywhere."""
-    both = one.want.isfinite() & one.got.isfinite()
-    difference = (one.got - one.want)[both]
-    if one.name != "lse" or difference.numel() < 3:
-        return None
-    amount = float(difference.median())
-    if abs(amount) < 1e-4 or float((difference - amount).abs().max()) > 1e-3 * abs(amount):
-        return None
-    return Diagnosis(
-        "offset",
-        Text(
-            f"Every lse is off by {amount:.4g}: l is {math.exp(min(amount, 700)):.4g} times what it "
-            "should be.",
-            f"每个 lse 都差 {amount:.4g}：l 是正确值的 {math.exp(min(amount, 700)):.4g} 倍。",
-        ),
-    )
-
-
-def _row_factor(one: _One) -> Diagnosis | None:
-    if one.want.dim() < 2 or one.want.shape[-1] < 3 or one.name in ("s", "p"):
-        return None
-    ratio = _ratio(one)
-    known = ~ratio.isnan()
-    rows = known.sum(-1) >= 3
-    if not bool(rows.any()):
-        return None
-    filled = torch.where(known, ratio, ratio.nanmedian(-1, keepdim=True).values)[rows]
-    spread = filled.amax(-1) - filled.amin(-1)
-    if bool((spread > 1e-2 * filled.abs().amax(-1)).any()):
-        return None
-    per_row = filled.median(-1).values
-    more = bool((per_row <= 1 + 1e-6).all())
-    less = bool((per_row >= 1 - 1e-6).all())
-    en = " l is too large: something is counted that should not be." if more else ""
-    zh = " l 偏大：算进了不该算的。" if more else ""
-    if less and not more:
-        en, zh = " l is too small: something is missing in it.", " l 偏小：里面少了东西。"
-    return Diagnosis(
-        "row-factor",
-        Text(
-            f"Every row of {one.name} is right up to a factor of its own: the sum over V is right, "
-            f"the division is not.{en}",
-            f"{one.name} 的每一行只差一个倍数：对 V 的加权和是对的，错在除法。{zh}",
-        ),
-    )
-
-
-def _heads(one: _One) -> Diagnosis | None:
+def _heads(one: WrongTensor) -> Diagnosis | None:
     """Slices along the heads (or batches) that hold each other's results."""
     for axis in range(one.want.dim() - 2):
         count = one.want.shape[axis]
@@ -308,7 +172,7 @@ def _heads(one: _One) -> Diagnosis | None:
     return None
 
 
-def _diagonal(one: _One) -> Diagnosis | None:
+def _diagonal(one: WrongTensor) -> Diagnosis | None:
     """Which scores are −inf: compare with the mask moved by a few columns."""
     if one.want.dim() < 2 or not bool((one.want == -math.inf).any()):
         return None
@@ -329,7 +193,7 @@ def _diagonal(one: _One) -> Diagnosis | None:
     return None
 
 
-def _rounding(one: _One) -> Diagnosis | None:
+def _rounding(one: WrongTensor) -> Diagnosis | None:
     finite = one.want.isfinite() & one.got.isfinite()
     if not bool((finite | ~one.off).all()) or one.want.numel() < 2:
         return None
@@ -356,7 +220,7 @@ def _rounding(one: _One) -> Diagnosis | None:
     )
 
 
-def _places(one: _One) -> Diagnosis | None:
+def _places(one: WrongTensor) -> Diagnosis | None:
     """Rows before a certain one are right, those from it on are wrong, or the other way round."""
     if one.want.dim() < 2 or one.want.shape[-2] < 4:
         return None
@@ -383,7 +247,7 @@ def _places(one: _One) -> Diagnosis | None:
     return None
 
 
-_LOOKS: tuple[Callable[[_One], Diagnosis | None], ...] = (
-    _turned, _zero, _factor, _offset, _row_factor, _heads, _diagonal, _nan, _overflow, _rounding,
+_LOOKS: tuple[Callable[[WrongTensor], Diagnosis | None], ...] = (
+    _turned, _zero, common_factor, offset, row_factor, _heads, _diagonal, _nan, _overflow, _rounding,
     _places,
 )  # fmt: skip

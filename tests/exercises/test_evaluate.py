@@ -131,8 +131,8 @@ def test_symptoms_name_what_happened_to_the_numbers() -> None:
 def test_a_factor_is_named_in_terms_of_the_problem() -> None:
     import math
 
-    from fa_toolkit.exercises.symptoms import _named_factor
+    from fa_toolkit.exercises.factors import named_factor
 
-    assert "log2 e" in _named_factor(1 / math.log(2), {})[0]
-    assert "√D" in _named_factor(8.0, {"D": 64})[0] and "1/√D" in _named_factor(0.125, {"D": 64})[0]
-    assert _named_factor(1.2345, {"D": 64}) == ("", "")
+    assert "log2 e" in named_factor(1 / math.log(2), {})[0]
+    assert "√D" in named_factor(8.0, {"D": 64})[0] and "1/√D" in named_factor(0.125, {"D": 64})[0]
+    assert named_factor(1.2345, {"D": 64}) == ("", "")
