@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from ..language import Text
+from .kernel_source import KernelSource, is_kernel, note_launches, read
 from .lint_texts import TEXTS
 from .report import Warning
 
@@ -22,18 +22,6 @@ _PYTHON = (
     ast.Break, ast.Continue, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Lambda,
     ast.Try, ast.With, ast.Dict, ast.Set, ast.FunctionDef, ast.ClassDef, ast.Yield, ast.Raise,
 )  # fmt: skip
-
-
-@dataclass
-class _Kernel:
-    """What is known of one kernel: its parameters, its definitions, the sizes it is launched with."""
-
-    node: ast.FunctionDef
-    constexprs: set[str] = field(default_factory=set)
-    runtime: set[str] = field(default_factory=set)
-    assigned: dict[str, ast.expr] = field(default_factory=dict)  # the last of each name
-    steps: dict[str, str] = field(default_factory=dict)  # loop variable: its step, as written
-    launched: dict[str, tuple[int, int]] = field(default_factory=dict)  # constexpr: value, line
 
 
 def lint(source: str, globals_: Mapping[str, Any] | None = None) -> list[Warning]:
@@ -51,8 +39,8 @@ def lint(source: str, globals_: Mapping[str, Any] | None = None) -> list[Warning
         tree = ast.parse(source)
     except SyntaxError:
         return []
-    kernels = {n.name: _read(n) for n in ast.walk(tree) if _is_kernel(n)}  # type: ignore[attr-defined,arg-type]
-    _launches(tree, kernels)
+    kernels = {n.name: read(n) for n in ast.walk(tree) if is_kernel(n)}  # type: ignore[attr-defined,arg-type]
+    note_launches(tree, kernels)
     found: set[Warning] = set()
     for kernel in kernels.values():
         found |= set(_of_kernel(kernel, globals_ or {}))
@@ -77,49 +65,7 @@ def lint_packed(packed: dict[str, Any]) -> tuple[Warning, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _is_kernel(node: ast.AST) -> bool:
-    if not isinstance(node, ast.FunctionDef):
-        return False
-    return any("jit" in ast.unparse(d) and "triton" in ast.unparse(d) for d in node.decorator_list)
-
-
-def _read(node: ast.FunctionDef) -> _Kernel:
-    kernel = _Kernel(node)
-    for argument in (*node.args.args, *node.args.kwonlyargs):
-        note = ast.unparse(argument.annotation) if argument.annotation else ""
-        (kernel.constexprs if "constexpr" in note else kernel.runtime).add(argument.arg)
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Assign):
-            for target in inner.targets:
-                _assign(kernel, target, inner.value)
-        elif isinstance(inner, ast.For) and isinstance(inner.target, ast.Name):
-            call = inner.iter
-            if isinstance(call, ast.Call) and len(call.args) == 3:
-                kernel.steps[inner.target.id] = ast.unparse(call.args[2])
-    return kernel
-
-
-def _assign(kernel: _Kernel, target: ast.expr, value: ast.expr) -> None:
-    if isinstance(target, ast.Name):
-        kernel.assigned[target.id] = value
-    elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-        for one, item in zip(target.elts, value.elts, strict=False):
-            _assign(kernel, one, item)
-
-
-def _launches(tree: ast.Module, kernels: dict[str, _Kernel]) -> None:
-    """Literal sizes at the launches: `kernel[grid](..., BLOCK=8)`."""
-    for node in ast.walk(tree):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript)):
-            continue
-        name = node.func.value.id if isinstance(node.func.value, ast.Name) else ""
-        for keyword in node.keywords if name in kernels else ():
-            value = keyword.value
-            if keyword.arg and isinstance(value, ast.Constant) and type(value.value) is int:
-                kernels[name].launched[keyword.arg] = value.value, node.lineno
-
-
-def _of_kernel(kernel: _Kernel, globals_: Mapping[str, Any]) -> Iterator[Warning]:
+def _of_kernel(kernel: KernelSource, globals_: Mapping[str, Any]) -> Iterator[Warning]:
     has_dot = any(_called(n) == "dot" for n in ast.walk(kernel.node))
     for node in ast.walk(kernel.node):
         if isinstance(node, ast.Call):
@@ -149,7 +95,7 @@ def _called(node: ast.AST) -> str:
     return ""
 
 
-def _sizes(kernel: _Kernel, node: ast.Call, has_dot: bool) -> Iterator[Warning]:
+def _sizes(kernel: KernelSource, node: ast.Call, has_dot: bool) -> Iterator[Warning]:
     name = _called(node)
     if name == "arange":
         sizes = node.args[1:2]
@@ -171,7 +117,7 @@ def _sizes(kernel: _Kernel, node: ast.Call, has_dot: bool) -> Iterator[Warning]:
             yield _warn("dot-below-16", line, size=value)
 
 
-def _literal(kernel: _Kernel, size: ast.expr) -> int | None:
+def _literal(kernel: KernelSource, size: ast.expr) -> int | None:
     if isinstance(size, ast.Constant) and type(size.value) is int:
         return size.value
     if isinstance(size, ast.Name) and size.id in kernel.launched:
@@ -179,7 +125,7 @@ def _literal(kernel: _Kernel, size: ast.expr) -> int | None:
     return None
 
 
-def _meets_dot(kernel: _Kernel, made: ast.Call) -> bool:
+def _meets_dot(kernel: KernelSource, made: ast.Call) -> bool:
     """Whether what is made here is used, over any number of names, in an operand of tl.dot."""
     tainted = {name for name, value in kernel.assigned.items() if _holds(value, made)}
     for _ in range(len(kernel.assigned)):
@@ -203,7 +149,7 @@ def _names(value: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
 
 
-def _accesses(kernel: _Kernel, node: ast.Call) -> Iterator[Warning]:
+def _accesses(kernel: KernelSource, node: ast.Call) -> Iterator[Warning]:
     name = _called(node)
     if name not in ("load", "store") or not node.args:
         return
@@ -216,7 +162,7 @@ def _accesses(kernel: _Kernel, node: ast.Call) -> Iterator[Warning]:
         yield _warn("no-mask", node.lineno)
 
 
-def _blocked(kernel: _Kernel, value: ast.expr, depth: int) -> bool:
+def _blocked(kernel: KernelSource, value: ast.expr, depth: int) -> bool:
     """Whether an address holds `something * BLOCK + tl.arange(0, BLOCK)`, or a loop in such steps."""
     for node in ast.walk(value):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
@@ -239,7 +185,7 @@ def _terms(value: ast.expr) -> Iterator[ast.expr]:
         yield value
 
 
-def _range_size(kernel: _Kernel, value: ast.expr) -> str:
+def _range_size(kernel: KernelSource, value: ast.expr) -> str:
     if isinstance(value, ast.Name) and value.id in kernel.assigned:
         value = kernel.assigned[value.id]
     if _called(value) == "arange" and len(value.args) > 1:  # type: ignore[attr-defined]
@@ -249,7 +195,7 @@ def _range_size(kernel: _Kernel, value: ast.expr) -> str:
     return ""
 
 
-def _moves_by(kernel: _Kernel, value: ast.expr, size: str) -> bool:
+def _moves_by(kernel: KernelSource, value: ast.expr, size: str) -> bool:
     if isinstance(value, ast.Name):
         if kernel.steps.get(value.id) == size:
             return True
@@ -259,7 +205,7 @@ def _moves_by(kernel: _Kernel, value: ast.expr, size: str) -> bool:
     return size in (ast.unparse(value.left), ast.unparse(value.right))
 
 
-def _types(kernel: _Kernel, node: ast.Call, has_dot: bool) -> Iterator[Warning]:
+def _types(kernel: KernelSource, node: ast.Call, has_dot: bool) -> Iterator[Warning]:
     name = _called(node)
     if name in _MATHS and node.args and _half(kernel, node.args[0]):
         yield _warn("half-maths", node.lineno, name=name)
@@ -279,7 +225,7 @@ def _types(kernel: _Kernel, node: ast.Call, has_dot: bool) -> Iterator[Warning]:
             yield _warn("tf32", node.lineno)
 
 
-def _half(kernel: _Kernel, value: ast.expr) -> bool:
+def _half(kernel: KernelSource, value: ast.expr) -> bool:
     """Whether a value was just cast to a half type."""
     if isinstance(value, ast.Name) and value.id in kernel.assigned:
         value = kernel.assigned[value.id]
@@ -292,7 +238,7 @@ def _half(kernel: _Kernel, value: ast.expr) -> bool:
     )
 
 
-def _python(kernel: _Kernel, node: ast.AST) -> Iterator[Warning]:
+def _python(kernel: KernelSource, node: ast.AST) -> Iterator[Warning]:
     name = ""
     if isinstance(node, _PYTHON) and node is not kernel.node:
         name = type(node).__name__.lower().removesuffix("def")
