@@ -22,8 +22,8 @@ def split_decode(q, k, v, splits):
         lses.append(m + torch.log(l))
     if not outs:
         return q.new_zeros(len(q), v.shape[1]), q.new_full([len(q)], -float("inf"))
-    outs, lses = torch.stack(outs), torch.stack(lses)  # [parts, G, Dv], [parts, G]
-    m = lses.amax(0)
-    w = torch.exp(lses - m)  # [parts, G]
-    return (w[..., None] * outs).sum(0) / w.sum(0)[:, None], m + torch.log(w.sum(0))
+    o, lse = torch.stack(outs), torch.stack(lses)  # [parts, G, Dv], [parts, G]
+    m = lse.amax(0)
+    w = torch.exp(lse - m)  # [parts, G]
+    return (w[..., None] * o).sum(0) / w.sum(0)[:, None], m + torch.log(w.sum(0))
     # solution:end
