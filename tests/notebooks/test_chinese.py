@@ -19,6 +19,8 @@ TOGETHER = (
     "04_flash_attention_in_tiles",
     "05_triton_basics",
     "06_flash_kernel",
+    "07_recomputation",
+    "08_speed",
     "09_inference_and_variants",
     "11_fact_check",
     "12_interview",
