@@ -59,7 +59,7 @@ def is_list(text: str, least: int = 4, share: float = 0.75) -> bool:
 
 def _run_of_words(text: str) -> bool:
     """Terms one after another with nothing between them but blanks."""
-    if re.search(r"[=<>→;:.?!。]|,(?! ?[kv]\b)", text.strip(" .。")):
+    if re.search(r"[=<>≤≥→;:.?!。]|,(?! ?[kv]\b)| [x*] .{1,40} [x*] ", text.strip(" .。")):
         return False
     words = text.split()
     if re.search(r"[\u4e00-\u9fff]{2}", text):
@@ -76,7 +76,7 @@ def _run_of_words(text: str) -> bool:
 
 
 _STOPS = re.compile(r"[,;|、·\n。]|/(?!s\b)|\.(?=\s|$)")
-_FUNCTION = re.compile(r"[的是把在了就会被从让用使给靠拿]|因为|所以|只要|需要|不再|变成|降到")
+_FUNCTION = re.compile(r"[的是把在了就会被从让用使给靠拿]|都[要得]|必须|因为|所以|只要|需要|不再|变成|降到")
 #: Words that make a part a sentence; participles and nouns that look like verbs are left out.
 _FINITE = re.compile(
     r"\b(?:is|are|was|were|be|been|isn't|aren't|has|have|had|do|does|did|don't|"
@@ -102,7 +102,7 @@ _LEAD = re.compile(
 _ACTS = re.compile(
     _FINITE.pattern.partition("|(?:^|[,:;]")[0]
     + r"|\b(?:throws|swaps|drops|leaves|replaces|skips|approximates|regenerates|"
-    r"rebuilds|recomputes|discards|cuts|applies|gives|(?:hardly|barely|fits?) (?:fits?|in|into|on))\b"
+    r"rebuilds|recomputes|discards|cuts|applies|gives|shares?|returns?|loses?|sees?|attends?|spills?|shrinks?|exceeds?|(?:hardly|barely|fits?) (?:fits?|in|into|on))\b"
 )
 _DOES = re.compile(r"[读写乘加减除算切取存搬留装]|(?<![\^(_a-z])\d|并一|进一|出一|不再|只能")
 
@@ -200,7 +200,7 @@ _VALUE = re.compile(
     r"\b(?:is|are|was) (?:very |really |so |extremely |quite )?(?:important|"
     r"essential|crucial|key|relevant|vital|central|critical|significant|great|"
     r"useful|related to|connected to|involved)\b"
-    r"|\b(?:thanks to|due to|related to|because of|relates to|involves?|matters?|"
+    r"|\b(?:thanks to|due to|related to|because of|relates to|involves?(?! (?:all|every|each|the whole)\b)|matters?|"
     r"plays? a role|features?|leverages?|utili[sz]es?|employs|includes?|concerns?)\b"
     r"|很重要|非常重要|至关重要|是关键|很关键|有关|相关|涉及|起作用|发挥.{0,4}作用|体现"
 )

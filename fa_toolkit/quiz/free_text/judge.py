@@ -116,7 +116,7 @@ def _unsure(reading: Reading, said: Mapping[str, Span], score: int) -> bool:
         at
         for name, by_clause in reading.table.items()
         for at in by_clause
-        if reading.usable(at, False)
+        if reading.parts[at].frame == "asserted"
     }
     concepts = sum(
         1 for by_clause in reading.table.values() if any(at in spoken for at in by_clause)

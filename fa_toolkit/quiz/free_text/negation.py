@@ -57,7 +57,7 @@ _STOP = re.compile(
     r"just|only|rather|so|the|gives?|is|are|you|keeps?|merely|everything)|but|"
     r"so|only|just|merely|except|because|since|unless|until|it's|its|still|remains|"
     r"anyway|yet)\b"
-    r"|[也又更](?=[没不无未])|而是|而且|而只|但|却|就(?!地)|只(?!有|要)|所以|因此|反而|因为|,|:"
+    r"|=>|->|→|[也又更](?=[没不无未])|而是|而且|而只|但|却|就(?!地)|只(?!有|要)|所以|因此|反而|因为|,|:"
 )
 _LONG = re.compile(r"neither|nor|把|将|让|去|再")
 _AFTER = re.compile(

@@ -4,6 +4,7 @@
     "c: A B|C !D"      in one clause; B or C; and no D beside them
     "s: A B"           in one sentence;  "t:" two sentences;  "a:" anywhere in the answer
     "@w: A B"          also where the clause speaks of the other system
+    "?w: A B"          also where the clause supposes ("if it were ..., it would ...")
 
 `X` is asserted, `~X` denied, `*X` either, `@X` said of the other system. Things ("HBM") are never denied.
 """
@@ -15,13 +16,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .clauses import Clause
+from .clauses import Clause, Frame
 from .lexicon import Hit, Lexicon
 from .negation import denials, denied
 
-_WRITTEN = re.compile(r"(?:(@?)([cwsta]?): ?)?(.+)")
+_WRITTEN = re.compile(r"(?:([@?]?)([cwsta]?): ?)?(.+)")
 _ITEM = re.compile(r"([~*!@]?)([A-Z][A-Z0-9_]*(?:\|[A-Z][A-Z0-9_]*)*)$")
 SCOPES = {"": "w", "c": "c", "w": "w", "s": "s", "t": "t", "a": "a"}
+FRAMES: dict[str, frozenset[Frame]] = {
+    "": frozenset({"asserted"}),
+    "@": frozenset({"asserted", "other"}),
+    "?": frozenset({"asserted", "supposed"}),
+}
 
 
 class Wanted(NamedTuple):
@@ -37,7 +43,7 @@ class Pattern:
 
     written: str
     scope: str
-    anywhere: bool  # in clauses about the other system too
+    frames: frozenset[Frame]  # of the clauses it looks at
     items: tuple[Wanted, ...]
 
     @property
@@ -63,7 +69,7 @@ def parse(written: str) -> Pattern:
         items.append(Wanted(item[1], tuple(item[2].split("|"))))
     if all(item.mode == "!" for item in items):
         raise ValueError(written)
-    return Pattern(written, SCOPES[match[2] or ""], bool(match[1]), tuple(items))
+    return Pattern(written, SCOPES[match[2] or ""], FRAMES[match[1] or ""], tuple(items))
 
 
 class Said(NamedTuple):
@@ -100,10 +106,6 @@ class Reading:
         said = "" if hit.denies else self.text[hit.start : hit.end]
         no = denied(part.text, start, end, self._denials[at], said)
         return Said(hit.start, hit.end, no)
-
-    def usable(self, at: int, anywhere: bool) -> bool:
-        frame = self.parts[at].frame
-        return frame == "asserted" or (anywhere and frame == "other")
 
     def windows(self, scope: str) -> Iterator[range]:
         """The runs of clauses a pattern of this scope looks at."""
@@ -142,7 +144,7 @@ class Reading:
     def _in(self, window: range, pattern: Pattern) -> tuple[int, int] | None:
         first, last = len(self.text), 0
         for item in pattern.items:
-            found = self._item(window, item, pattern.anywhere)
+            found = self._item(window, item, pattern.frames)
             if item.mode == "!":
                 if found is not None:
                     return None
@@ -152,7 +154,7 @@ class Reading:
                 first, last = min(first, found.start), max(last, found.end)
         return first, last
 
-    def _item(self, window: range, item: Wanted, anywhere: bool) -> Said | None:
+    def _item(self, window: range, item: Wanted, frames: frozenset[Frame]) -> Said | None:
         for name in item.names:
             by_clause = self.table.get(name)
             if not by_clause:
@@ -163,7 +165,7 @@ class Reading:
                         if self.parts[at].frame == "other" and not said.no:
                             return said
                         continue
-                    if not self.usable(at, anywhere):
+                    if self.parts[at].frame not in frames:
                         continue
                     if item.mode in ("*", "!") or said.no == (item.mode == "~"):
                         return said
