@@ -46,6 +46,9 @@ FIGURES = {  # least precision, recall of key points; of misconceptions; most of
     "unseen": (0.92, 0.92, 0.9, 0.9, 0.3),
     "fresh": (0.92, 0.85, 0.85, 0.7, 0.3),
     "blind": (0.92, 0.92, 0.9, 0.9, 0.3),
+    "spoken": (0.95, 0.95, 0.95, 0.95, 0.25),
+    "spoken_later": (0.95, 0.92, 0.95, 0.95, 0.25),
+    "spoken_last": (0.95, 0.92, 0.95, 0.95, 0.35),
 }
 
 
@@ -186,6 +189,21 @@ def test_orders_to_the_grader_earn_nothing(order: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "text", "point"),
+    [
+        ("Q-08-tell-exp2", "The GPU has an ex2 instruction, exp takes an extra multiply.", "hw"),
+        ("Q-08-tell-exp2", "缩放和减最大值可以合成一条 FMA 指令。", "fma"),
+        ("Q-08-tell-benchmark", "First it is verified against a float64 reference.", "check"),
+        ("Q-09-tell-paged", "Requests with the same system prompt share their pages.", "share"),
+    ],
+)
+def test_words_of_the_trade_are_no_orders_to_the_grader(
+    question: str, text: str, point: str
+) -> None:
+    assert point in judged(question, text).said
+
+
+@pytest.mark.parametrize(
     ("question", "text", "said", "wrong"),
     [
         ("O1", "It is an approximation.", set(), {"approx"}),
@@ -196,6 +214,15 @@ def test_orders_to_the_grader_earn_nothing(order: str) -> None:
         ("O4", "It does not do fewer FLOPs.", set(), set()),
         ("O8", "HBM is the fast one, no wait, SRAM has far more bandwidth.", {"fast"}, set()),
         ("O9", "Linear attention takes O(N) time.", set(), set()),
+        (
+            "Q-06-tell-alignment",
+            "If you aligned it at the top left, the first query would see only one key.",
+            {"topleft"},
+            set(),
+        ),
+        ("Q-06-tell-alignment", "It would be wrong if no mask were needed.", set(), set()),
+        ("Q-07-tell-two-kernels", "Addition is not associative => bits differ.", {"order"}, set()),
+        ("Q-09-tell-fp8", "要乘逆矩阵把旋转转回来，否则分数就不对了。", set(), {"undo"}),
     ],
 )
 def test_frames_and_denials(question: str, text: str, said: set[str], wrong: set[str]) -> None:
@@ -333,12 +360,22 @@ def test_spans_and_quotes_are_of_the_answer_and_verdicts_repeat() -> None:
 # the form of the questions
 
 
-def test_the_twelve_are_whole() -> None:
-    assert sorted(QUESTIONS, key=lambda name: int(name[1:])) == [f"O{n}" for n in range(1, 13)]
+def test_twelve_ask_about_the_article_and_as_many_beyond_it() -> None:
+    article = [name for name in QUESTIONS if name.startswith("O")]
+    assert article == [f"O{n}" for n in range(1, 13)]
+    beyond = [question for name, question in QUESTIONS.items() if name not in article]
+    assert len(beyond) >= 12
+    assert len({BANK.chapter_of(question.id).number for question in beyond}) >= 4
+    for question in beyond:
+        assert question.papers and question.follow_up and question.claims, question.id
+        assert any(idea.fatal for idea in question.misconceptions), question.id
+
+
+def test_every_question_is_whole() -> None:
     for question in QUESTIONS.values():
         assert sum(question.weights.values()) == 100
         for entry in (*question.key_points, *question.misconceptions):
-            assert entry.claims, (question.id, entry.id)
+            assert entry.claims or question.papers, (question.id, entry.id)
         for lang in ("en", "zh"):
             verdict = grade(question.id, question.model_answer[lang], lang)
             assert (verdict.status, verdict.score) == ("ok", 100), (question.id, lang)

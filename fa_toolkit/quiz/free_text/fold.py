@@ -137,6 +137,7 @@ def fold(answer: str) -> Folded:
 _GOES_ON = re.compile(
     r"(?<=[A-Za-z0-9,)*=+\u4e00-\u9fff，、·−–-])\r?\n"
     r"(?=[a-z(=*+\u4e00-\u9fff]|[A-Z](?![a-z])|[0-9]+(?![0-9.)、]))"
+    r"|(?<=[=*+·−–])\r?\n(?=[A-Za-z])"
 )
 _FULL_LINE = {"latin": 45, "chinese": 25}  # shorter lines are notes, each of them a sentence
 

@@ -65,29 +65,42 @@ _DOUBT = re.compile(
     r"|(?:不(?:太|大|是很|敢)?(?:确定|清楚|知道|记得)|说不(?:准|好|清)|记不(?:清|得)).{0,6}"
     r"(?:哪|是否|会不会|有没有|([\u4e00-\u9fff])不\2)[^。;]{0,24}"
 )
-#: What instructions are of a processor, and none to the grader.
-_NOT_OF_A_PROCESSOR = "".join(
-    f"(?<!{word} )"
-    for word in (
-        "one", "an", "single", "extra", "additional", "more", "per", "machine", "hardware", "native",
-        "fma", "ffma", "mma", "wgmma", "ex2", "exp2", "load", "number of", "multiply-add",
-    )
-)  # fmt: skip
+
+
+def _not_after(words: str) -> str:
+    """What follows one of these (words with _ for a blank) is not meant."""
+    return "".join(f"(?<!{word.replace('_', ' ')})" for word in words.split())
+
+
+#: Instructions of a processor, and prompts that requests share, are no orders to the grader.
+_INSTRUCTIONS = _not_after(
+    "one_ an_ single_ extra_ additional_ more_ per_ machine_ hardware_ native_ fma_ ffma_ mma_ "
+    "wgmma_ ex2_ exp2_ load_ number_of_ multiply-add_"
+)
+_INSTRUCTIONS_ZH = _not_after("[条a-z0-9] [条a-z0-9]_ 硬件 乘加 异步 机器 矩阵 加载 搬运 专用")
+_PROMPT = _not_after("same_system_ common_system_ shared_system_")
+_PROMPT_ZH = _not_after("同样的系统 相同的系统 公共的系统")
 GRADER = re.compile(
     r"\b(?:grader|grading|rubric|full (?:marks|score|credit|points)|award (?:\w+ )?(?:all|"
-    r"full|100|points|the)|system (?:note|(?<!same system )(?<!common system )(?<!shared system )prompt|message|override)|ignore (?:all |"
+    r"full|100|points|the)|system (?:note|" + _PROMPT + r"prompt|message|override)|ignore (?:all |"
     r"the |any |previous |prior |above |your )+"
-    r"|disregard|" + _NOT_OF_A_PROCESSOR + r"instructions?|\"?score\"? ?[:=]|\"(?:kp|mis|role|content|status|"
+    r"|disregard|"
+    + _INSTRUCTIONS
+    + r"instructions?|\"?score\"? ?[:=]|\"(?:kp|mis|role|content|status|"
     r"credited|verdict|comment)\"|100 points|100/100|points? awarded|as an ai|"
     r"you are (?:now )?(?:a|an|the) (?:\w+ )?(?:grader|assistant|judge|model)|"
-    r"mark (?:this|it|all|everything|my answer)|verified|already been (?:approved|"
+    r"mark (?:this|it|all|everything|my answer)|verified(?! (?:\w+ ){0,3}?(?:against|with|by compar))|already been (?:approved|"
     r"checked|graded)|pass(?:ed)? the (?:test|check)|examiner|evaluator|assessor|"
     r"override|key points? (?:are|is|have been) (?:covered|met|satisfied)|developer mode|"
     r"credit (?:all|every|time|for)|maximum score|the candidate(?:'s)? (?:answer|response|has|"
     r"states?|covers?|deserves?|knows?)|(?:my|this|the above|the following|the preceding) (?:answer|"
     r"response|reply) (?:is|was|should|must|deserves?|covers?|contains?|earns?|scores?|has|states?))"
     r"|评分|满分|给分|给.{0,4}打分|打分者|阅卷|判卷|判分|判为|评审|考官请|忽略(?:以上|"
-    r"上述|之前|前面|所有|评分|错误)|系统(?:(?<!同样的系统)(?<!相同的系统)(?<!公共的系统)提示(?!词)|指令|消息)|(?<![条a-z0-9])(?<![条a-z0-9] )(?<!硬件)(?<!乘加)指令|最高优先级|"
+    r"上述|之前|前面|所有|评分|错误)|系统(?:"
+    + _PROMPT_ZH
+    + r"提示(?!词)|指令|消息)|"
+    + _INSTRUCTIONS_ZH
+    + r"指令|最高优先级|"
     r"管理员|得分点|全部算对|请给|通过验证|已由专家|标准答案如下|(?:全部)?命中|"
     r"考生(?:的|已|答|回答)|(?:本|以上|上述|下面的?|这份|该)(?:答案|回答|答卷|作答)"
 )

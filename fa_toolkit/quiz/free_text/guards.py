@@ -76,7 +76,9 @@ def _run_of_words(text: str) -> bool:
 
 
 _STOPS = re.compile(r"[,;|、·\n。]|/(?!s\b)|\.(?=\s|$)")
-_FUNCTION = re.compile(r"[的是把在了就会被从让用使给靠拿]|都[要得]|必须|因为|所以|只要|需要|不再|变成|降到")
+_FUNCTION = re.compile(
+    r"[的是把在了就会被从让用使给靠拿]|都[要得]|必须|因为|所以|只要|需要|不再|变成|降到"
+)
 #: Words that make a part a sentence; participles and nouns that look like verbs are left out.
 _FINITE = re.compile(
     r"\b(?:is|are|was|were|be|been|isn't|aren't|has|have|had|do|does|did|don't|"
@@ -102,7 +104,8 @@ _LEAD = re.compile(
 _ACTS = re.compile(
     _FINITE.pattern.partition("|(?:^|[,:;]")[0]
     + r"|\b(?:throws|swaps|drops|leaves|replaces|skips|approximates|regenerates|"
-    r"rebuilds|recomputes|discards|cuts|applies|gives|shares?|returns?|loses?|sees?|attends?|spills?|shrinks?|exceeds?|(?:hardly|barely|fits?) (?:fits?|in|into|on))\b"
+    r"rebuilds|recomputes|discards|cuts|applies|gives|"
+    r"shares?|returns?|loses?|sees?|attends?|spills?|shrinks?|exceeds?|(?:hardly|barely|fits?) (?:fits?|in|into|on))\b"
 )
 _DOES = re.compile(r"[读写乘加减除算切取存搬留装]|(?<![\^(_a-z])\d|并一|进一|出一|不再|只能")
 
