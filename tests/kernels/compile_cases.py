@@ -110,15 +110,18 @@ def lopsided_sums(code: str) -> int:
     only, and the other lane a*b only: the lanes then disagree about their common sum, and which
     of them stores it is nobody's promise.
     """
-    brought: set[str] = set()  # registers that hold what a shuffle brought
+    brought: set[int] = set()  # registers that hold what a shuffle brought
     found = 0
     for operation, operands in re.findall(r"\b([A-Z][A-Z0-9.]+) ([^;]*);", code):
-        registers = re.findall(r"\bR\d+\b", operands)
-        if operation.startswith("FFMA"):
-            found += bool(brought.intersection(registers[1:]))
-        brought.discard(registers[0] if registers else "")
+        registers = [int(number) for number in re.findall(r"\bR(\d+)\b", operands)]
+        if not registers:
+            continue
+        target, addend = registers[0], registers[-1]
+        found += operation.startswith("FFMA") and addend in brought
+        width = 4 if ".128" in operation else 2 if ".64" in operation or "WIDE" in operation else 1
+        brought -= set(range(target, target + width))
         if operation.startswith("SHFL.BFLY"):
-            brought.add(registers[0])
+            brought.add(target)
     return found
 
 

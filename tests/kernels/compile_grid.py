@@ -80,8 +80,9 @@ def compile_tile(capability: int, head_dim: int, causal: bool, tile: TileShape) 
         needed = re.search(r"(\d+) B", refused.got or "")
         return {**row, "bound": int(needed[1]) if needed else 0, "failed": "shared memory"}
     found = base.Warmup.compiled
+    used = base.resources(found.asm["cubin"])
     return {
-        **row, **base.resources(found.asm["cubin"]), "shared": found.metadata.shared,
+        **row, "registers": used["registers"], "spills": used["spills"], "shared": found.metadata.shared,
         "tensor_cores": "wgmma" if "wgmma.mma_async" in found.asm["ptx"] else "mma",
     }  # fmt: skip
 

@@ -248,7 +248,7 @@ MUTANTS: dict[str, Bug] = {
         "tiles", "small = x + x * square * (square * p - 3.33332819422e-1)", "small = x"
     ),
     "unit applied twice": Bug("flash_forward", "s, unit if PART == WHOLE else 1.0", "s, unit"),
-    "negative scale": Bug("flash_forward", "if call.scale < 0:", "if False:"),
+    "negative scale": Bug("flash_forward", "        if self.negate:", "        if False:"),
     "tanh even": Bug("tiles", "tl.where(x < 0.0, -large, large)", "large"),
     "tanh saturates too early": Bug("tiles", "(2.0 * LOG2_E)", "(2.5 * LOG2_E)"),
     "default scale of Dv": Bug(

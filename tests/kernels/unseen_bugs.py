@@ -94,7 +94,7 @@ BUGS = [
     (
         "split_path_forgets_dropout",
         "flash_forward",
-        "split = choose_split(call.problem, q.device, dropout=dropout_p > 0)",
+        "split = choose_split(call.problem, q.device, dropout=call.dropout_p > 0)",
         "split = choose_split(call.problem, q.device)",
     ),
     # forward: q = [B,N,H,D].transpose(1, 2) with H=2, N=2, D=16 and Dv=32 (or 8): o of width D

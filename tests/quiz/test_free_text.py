@@ -389,3 +389,15 @@ def test_a_wrapped_answer_is_graded_like_the_same_on_one_line() -> None:
         for width in (56, 72, 100):
             wrapped = textwrap.fill(one, width)
             assert grade(question.id, wrapped, "en").score == grade(question.id, one, "en").score
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Flash Attention is an approximation of attention.",
+        "Flash Attention approximates attention",
+        "Flash Attention 是注意力的一种近似。",
+    ],
+)
+def test_a_short_claim_that_names_what_was_asked_about_is_no_copy(answer: str) -> None:
+    assert [found.id for found in grade("O1", answer).misconceptions] == ["approx"]

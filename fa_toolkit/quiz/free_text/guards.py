@@ -184,7 +184,7 @@ _ASKS = re.compile(
 
 def is_echo(sentence: str, prompts: Sequence[frozenset[str]]) -> bool:
     """Whether a sentence says little that the question itself does not say."""
-    said = grams(_OPINION.sub(" ", sentence))
+    said = set(grams(_OPINION.sub(" ", sentence)))  # a name said twice repeats no more
     if len(said) < 3:
         return False
     if _TITLE.search(sentence):
