@@ -205,7 +205,7 @@ _VALUE = re.compile(
     r"useful|related to|connected to|involved)\b"
     r"|\b(?:thanks to|due to|related to|because of|relates to|involves?(?! (?:all|every|each|the whole)\b)|matters?|"
     r"plays? a role|features?|leverages?|utili[sz]es?|employs|includes?|concerns?)\b"
-    r"|很重要|非常重要|至关重要|是关键|很关键|有关|相关|涉及|起作用|发挥.{0,4}作用|体现"
+    r"|很重要|非常重要|至关重要|是关键|很关键|有关|相关|涉及(?!.{0,2}(?:所有|全部|整|每))|起作用|发挥.{0,4}作用|体现"
 )
 
 
