@@ -180,3 +180,10 @@ def test_too_many_tiles_are_refused_without_listing_them() -> None:
     problem = AttentionProblem(len_q=10**9, len_k=10**9)
     with pytest.raises(ArgumentError, match=r"tile|1000000000"):
         viz.score_tiles(problem, TileShape(1, 1))
+
+
+def test_the_roofline_says_where_its_points_stand() -> None:
+    points = {"decode": 1.0, "flash": (300.0, 5e14)}
+    alt = viz.roofline_figure("h200", points, lang="en").fa_alt
+    assert "decode: 1 FLOPs a byte, 4.8 TFLOP/s at most, modelled." in alt
+    assert "flash: 300 FLOPs a byte, 500 TFLOP/s measured." in alt

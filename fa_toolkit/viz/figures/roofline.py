@@ -23,6 +23,10 @@ _FINDING = Text(
     "Below {ridge} FLOPs a byte the memory decides, above it the arithmetic units.",
     "每字节不到 {ridge} 次运算，由显存决定快慢；超过它，由运算单元决定。",
 )
+_SPOKEN = Text(
+    "{name}: {x} FLOPs a byte, {rate} {kind}.", "{name}：每字节 {x} 次运算，{rate}，{kind}。"
+)
+_MODELLED, _MEASURED = Text("at most, modelled", "模型上限"), Text("measured", "实测")
 _X = Text("FLOPs per byte moved to or from HBM (log scale)", "每搬一个字节做多少次运算（对数刻度）")
 _Y = Text("FLOP/s (log scale)", "FLOP/s（对数刻度）")
 _SOURCE = Text(
@@ -54,6 +58,11 @@ def roofline_figure(
     placed = {name: _place(name, point, line) for name, point in (points or {}).items()}
     with sheet(9.6, 4.6, theme=theme, lang=lang, figure=figure) as page:
         headline(page, _TITLE, _FINDING, gpu=card.name, dtype=dtype, ridge=plain(line.ridge))
+        for name, (x, y, measured) in placed.items():
+            kind = say(_MEASURED if measured else _MODELLED)
+            page.fa_alt += " " + say(
+                _SPOKEN, name=name, x=plain(x), rate=rate(y, "FLOP/s"), kind=kind
+            )
         ax = axes(page, 0.1, 0.94, bottom=0.95)
         reach = [x for x, _, _ in placed.values()]
         low = min([0.25, *(x / 2 for x in reach)])
