@@ -108,7 +108,7 @@ def calls() -> Iterator[tuple[str, Callable[[], Any]]]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the calls whose name holds every argument; 1 if a result is wrong."""
+    """Run the calls whose name holds every argument; 1 if a result is wrong, 2 if none ran."""
     if kernels.mode() != "gpu":
         sys.stderr.write(f"needs a GPU: {kernels.mode().reason.en}\n")
         return 2
@@ -116,9 +116,11 @@ def main(arguments: list[str]) -> int:
         _planted()
         return 0
     wrong = 0
-    for name, run in calls():
-        if not all(word in name for word in arguments):
-            continue
+    chosen = [(name, run) for name, run in calls() if all(word in name for word in arguments)]
+    if not chosen:
+        sys.stderr.write(f"no call's name holds all of: {' '.join(arguments)}\n")
+        return 2
+    for name, run in chosen:
         start = time.perf_counter()
         try:
             run()
