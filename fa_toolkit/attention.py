@@ -115,8 +115,8 @@ def flash_attention(
         (True, [0.0, 0.6931, 1.0986])
     """
     key = None
-    if type(q) is type(k) is type(v) is Tensor and sink is None and not dropout_p:
-        key = key_of(q, k, v, causal, window, softcap, scale, impl)
+    if type(q) is type(k) is type(v) is Tensor and sink is seed is None:
+        key = key_of(q, k, v, causal, window, softcap, scale, dropout_p, impl)
     again = ready(key)
     if again is not None:
         o, lse = again(q, k, v)
@@ -125,7 +125,7 @@ def flash_attention(
             q, k, v, None, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,
             dropout_p=dropout_p, seed=seed, impl=impl,
         )  # fmt: skip
-        if key is not None and choose(impl, q) == "triton":
+        if key is not None and not dropout_p and choose(impl, q) == "triton":
             options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale}
             kernels = importlib.import_module(".kernels", __package__)
             remember(key, kernels.prepare_forward(q, k, v, **options))

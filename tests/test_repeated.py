@@ -109,6 +109,12 @@ def test_autocast_casts_as_before(long_way: list[str]) -> None:
             ArgumentError,
         ),
         (lambda q, k, v: flash_attention(q, k, v.float(), impl="triton"), DtypeError),
+        # without dropout these would do no harm, and are refused all the same
+        (lambda q, k, v: flash_attention(q, k, v, impl="triton", dropout_p=None), TypeError),
+        (
+            lambda q, k, v: flash_attention(q, k, v, impl="triton", seed=torch.zeros(3)),
+            DtypeError,
+        ),
         (lambda q, k, v: flash_attention(q, k[:, :1, :3], v, impl="triton"), ShapeError),
         (lambda q, k, v: flash_attention(q.to_sparse(), k, v, impl="triton"), DtypeError),
         (lambda q, k, v: flash_attention(q.tolist(), k, v, impl="triton"), DtypeError),

@@ -24,7 +24,6 @@ _TILE = Text("{departure} See it:", "{departure} 看这一块：")
 _REREAD = Text(
     "Read again: chapter {chapter:02d}, “{section}”.", "重读第 {chapter:02d} 章“{section}”。"
 )
-_GPU = Text("On a GPU", "在 GPU 上")
 _PRINTED = Text("It printed", "它打印了")
 _THEN = Text("Now one of the same kind, without help:", "再来一道同类的，这次不看提示：")
 _SOLUTION = Text("One way to write it", "一种写法")

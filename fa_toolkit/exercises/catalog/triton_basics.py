@@ -11,11 +11,6 @@ from ...language import Text
 from ..spec import TORCH_MATHS, Case, Exercise, Output, Passage, Rule, Variant, randn
 from .devices import here
 
-_FORGOT_MASK = Text(
-    "The end of the vector is wrong and the rest is right: mask the load and the store.",
-    "只有末尾不对：load 和 store 都要加掩码。",
-)
-
 
 def add(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """The dull reference."""
