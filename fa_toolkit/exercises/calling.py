@@ -31,6 +31,7 @@ class Outcome:
         sentence: why nothing was.
         after: the arguments after the call, flat.
         seen: what was watched during the call of a rule.
+        used: seconds of processor time that the function took.
     """
 
     kind: Kind
@@ -38,6 +39,7 @@ class Outcome:
     sentence: Text | str = ""
     after: list[Any] = field(default_factory=list)
     seen: Seen = field(default_factory=Seen)
+    used: float = 0.0
 
 
 class Runner(Protocol):
@@ -68,7 +70,7 @@ class Local:
             guard = PoisonedEmpty()  # type: ignore[no-untyped-call]
         with guard:
             found = call(self.fn, args, seconds=seconds)
-        return Outcome(found.kind, found.value, found.sentence, leaves(args))
+        return Outcome(found.kind, found.value, found.sentence, leaves(args), used=found.used)
 
     def _rule(self, index: int, seconds: float) -> Outcome:
         rule = self.exercise.rules[index]
@@ -77,7 +79,7 @@ class Local:
             return self._recorded(args, seconds)
         with watching() as seen:
             found = call(self.fn, args, seconds=seconds)
-        return Outcome(found.kind, None, found.sentence, seen=seen)
+        return Outcome(found.kind, None, found.sentence, seen=seen, used=found.used)
 
     def _recorded(self, args: tuple[Any, ...], seconds: float) -> Outcome:
         """The bytes that kernels really load and store, written down by the interpreter."""
@@ -90,7 +92,7 @@ class Local:
             seen.moved = recording.bytes_read + recording.bytes_written
 
         found = call(recorded, (), seconds=seconds)
-        return Outcome(found.kind, None, found.sentence, seen=seen)
+        return Outcome(found.kind, None, found.sentence, seen=seen, used=found.used)
 
     def close(self) -> str:
         """Nothing to end; what was printed went where this process prints."""

@@ -6,7 +6,6 @@ The function is called by a `Runner`, which may live in another process; what co
 from __future__ import annotations
 
 import math
-import os
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ import torch
 
 from ..language import Text
 from .calling import Outcome, Runner, on_cpu
+from .clock import charge
 from .compare import budgets, mismatch, parts, truth_of
 from .departure import find_departure
 from .diagnose import Attempt, diagnose
@@ -26,7 +26,7 @@ from .spec import Case, Exercise, Rule, leaves
 
 @dataclass(frozen=True)
 class Seconds:
-    """How long one call may take, and all calls of a check together."""
+    """How long one call may take, and all calls of a check together, as `clock` counts it."""
 
     call: float
     check: float
@@ -37,14 +37,8 @@ TORCH_SECONDS, TRITON_SECONDS = Seconds(5.0, 20.0), Seconds(20.0, 90.0)
 
 
 def limits(exercise: Exercise) -> Seconds:
-    """The limits of an exercise: those of a quiet machine, stretched on one that others use too."""
-    quiet = TRITON_SECONDS if exercise.needs_triton else TORCH_SECONDS
-    busy = os.getloadavg()[0] / (os.cpu_count() or 1) if hasattr(os, "getloadavg") else 1.0
-    stretch = min(max(1.0, busy), _MOST_STRETCH)
-    return Seconds(quiet.call * stretch, quiet.check * stretch)
-
-
-_MOST_STRETCH = 6.0
+    """The limits of an exercise."""
+    return TRITON_SECONDS if exercise.needs_triton else TORCH_SECONDS
 
 
 class _Check:
@@ -64,7 +58,7 @@ class _Check:
     def call(self, what: Any, index: int, keys: int | None = None) -> Outcome:
         began = time.monotonic()
         found = self.runner.call(what, index, max(0.1, min(self.seconds.call, self.left)), keys)
-        self.left -= time.monotonic() - began
+        self.left -= charge(time.monotonic() - began, found.used)
         if found.kind == "stopped":
             self.stopped = True
         return found

@@ -15,6 +15,7 @@ from typing import Any
 from ..language import Text
 from . import learner, limits, wire
 from .calling import Outcome, What
+from .clock import PATIENCE, is_over
 from .guard import KINDS, is_learners, stopped_sentence
 from .spec import Exercise
 from .values import unpack
@@ -49,11 +50,10 @@ class Process:
 
     def ask(self, head: dict[str, Any], seconds: float) -> Outcome | wire.Message:
         """Its answer, or, where none came, what happened to it."""
-        deadline = time.monotonic() + seconds + GRACE
         try:
             wire.send(self.sink, head)
-            if self._wait(deadline):
-                return wire.receive(self.source, deadline + GRACE)
+            if self._wait(seconds + GRACE):
+                return wire.receive(self.source, time.monotonic() + PATIENCE * GRACE)
             return self._ended(limits.TOO_MUCH, "crashed")
         except wire.WireError as error:
             if str(error) == "late":
@@ -62,22 +62,23 @@ class Process:
                 return self._dead()
             return self._ended(NONSENSE, "crashed")
 
-    def _wait(self, deadline: float) -> bool:
+    def _wait(self, limit: float) -> bool:
         """Until an answer comes; False if it uses too much meanwhile."""
-        began = time.monotonic()
+        began, before = time.monotonic(), None
         while True:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise wire.WireError("late")
-            ready, _, _ = select.select([self.source, self.prints], [], [], min(left, LOOK))
+            ready, _, _ = select.select([self.source, self.prints], [], [], LOOK)
             if self.prints in ready:
                 self._drain()
             if self.source in ready:
                 return True
-            if time.monotonic() - began > LOOK:
-                size, tasks = limits.use_of(self.pid)
-                if size > limits.MEMORY + (1 << 30) or tasks > 8 * limits.TASKS:
+            wall = time.monotonic() - began
+            if wall > LOOK:
+                use = limits.use_of(self.pid)
+                before = use.seconds if before is None else before
+                if use.memory > limits.MEMORY + (1 << 30) or use.tasks > 8 * limits.TASKS:
                     return False
+                if is_over(limit, wall, use.seconds - before):
+                    raise wire.WireError("late")
 
     def _drain(self) -> None:
         """Take what was printed, keep the first of it, count the rest."""
@@ -221,13 +222,14 @@ def _heard(message: Outcome | wire.Message) -> Outcome:
         seen.largest_shape = tuple(shape) if isinstance(shape, list) else ()
         called = told.get("called", [])
         seen.called = {str(x)[:60] for x in called} if isinstance(called, list) else set()
-    after = head.get("after")
+    after, used = head.get("after"), head.get("used")
     return Outcome(
         kind,
         unpack(head.get("value"), blobs),
         learner.heard(head.get("sentence", "")),
         [unpack(x, blobs) for x in after] if isinstance(after, list) else [],
         seen,
+        used if isinstance(used, (int, float)) and used >= 0 else 0.0,
     )
 
 

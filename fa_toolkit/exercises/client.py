@@ -22,6 +22,7 @@ from ..language import Text, current
 from . import told, wire
 from .carrying import pack
 from .checker import Seconds, limits, not_attempted
+from .clock import PATIENCE
 from .report import Report
 from .spec import Exercise
 
@@ -60,7 +61,7 @@ def check_packed(
         "lang": current(),
         "triton": exercise.needs_triton,
     }
-    found = _server.ask(head, START + allowed.check + JUDGING)
+    found = _server.ask(head, START + PATIENCE * (allowed.check + JUDGING))
     if found is None:
         return Report(exercise.id, exercise.title, "not yet", note=_LOST)
     return _with_gpu(exercise, told.read(found), packed)

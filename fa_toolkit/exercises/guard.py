@@ -13,13 +13,14 @@ import sysconfig
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Any, Literal, get_args
 
 from ..errors import FaError
 from ..language import Text, using
+from .clock import Watch, is_over
 from .limits import memory_sentence
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -46,16 +47,20 @@ class Call:
     kind: Kind
     value: Any = None
     sentence: Text | str = ""
+    used: float = 0.0  # seconds of processor time
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise `Stopped` after `seconds`, in the main thread only (elsewhere nothing is limited)."""
+    """Raise `Stopped` after `seconds`, in the main thread only (elsewhere nothing is limited).
+
+    Seconds of `clock`: those it computes, or those it waits.
+    """
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGALRM"):
         yield
         return
 
-    stop, tracer = _Stop(), sys.gettrace()
+    stop, tracer = _Stop(seconds), sys.gettrace()
     before = signal.signal(signal.SIGALRM, stop.now)
     # the interval repeats, so that a bare `except:` inside a loop does not outlive it
     signal.setitimer(signal.ITIMER_REAL, seconds, 0.2)
@@ -74,11 +79,14 @@ class _Stop:
     One of them lies outside the `try` that swallows.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.watch = seconds, Watch()
         self.fired = self.swallowed = False
         self.tried: set[tuple[CodeType, int]] = set()
 
     def now(self, signum: int, frame: FrameType | None) -> None:
+        if not self.fired and not is_over(self.seconds, *self.watch.seconds()):
+            return
         if not self.fired or frame is None:
             self.fired = True
             raise Stopped
@@ -98,6 +106,12 @@ class _Stop:
 
 def call(fn: Callable[..., Any], args: tuple[Any, ...], *, seconds: float) -> Call:
     """`fn(*args)`, with whatever goes wrong turned into a sentence with the learner's own line."""
+    watch = Watch()
+    found = _called(fn, args, seconds)
+    return replace(found, used=watch.seconds()[1])
+
+
+def _called(fn: Callable[..., Any], args: tuple[Any, ...], seconds: float) -> Call:
     try:
         with time_limit(seconds):
             return Call("ok", fn(*args))

@@ -94,7 +94,7 @@ def _told(found: Outcome) -> tuple[dict[str, Any], list[bytes]]:
     after = [packing.pack(x) for x in on_cpu(found.after)]
     seen = {k: sorted(v) if isinstance(v, set) else v for k, v in asdict(found.seen).items()}
     head = {"kind": found.kind, "sentence": spoken(found.sentence), "value": value}
-    return {**head, "after": after, "seen": seen}, packing.blobs
+    return {**head, "after": after, "seen": seen, "used": found.used}, packing.blobs
 
 
 def spoken(text: Text | str) -> Any:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -165,19 +166,38 @@ def _from_triton() -> bool:
     return False
 
 
-def use_of(session: int) -> tuple[int, int]:
-    """Bytes of memory and number of tasks of all processes of a session."""
+@dataclass(frozen=True)
+class Use:
+    """What all processes of a session use: bytes of memory, tasks, seconds of processor time."""
+
+    memory: int = 0
+    tasks: int = 0
+    seconds: float = 0.0
+
+
+def use_of(session: int) -> Use:
+    """What the processes of a session use now."""
     if _LINUX:
         return _use_on_linux(session)
     done = subprocess.run(
-        ["ps", "-g", str(session), "-o", "rss="], capture_output=True, text=True, check=False
+        ["ps", "-g", str(session), "-o", "rss=,time="], capture_output=True, text=True, check=False
     )
-    sizes = [int(x) for x in done.stdout.split()]
-    return sum(sizes) << 10, len(sizes)
+    rows = [line.split() for line in done.stdout.splitlines()]
+    memory = sum(int(row[0]) for row in rows) << 10
+    return Use(memory, len(rows), sum(seconds_of(row[1]) for row in rows))
 
 
-def _use_on_linux(session: int) -> tuple[int, int]:
-    size = tasks = 0
+def seconds_of(told: str) -> float:
+    """The processor time that `ps` tells: `[[days-]hours:]minutes:seconds`."""
+    days, _, clock = told.rpartition("-")
+    total = 0.0
+    for part in clock.split(":"):
+        total = total * 60 + float(part.replace(",", "."))
+    return total + 86400 * int(days or 0)
+
+
+def _use_on_linux(session: int) -> Use:
+    size = tasks = ticks = 0
     for entry in _processes():
         try:
             fields = Path(entry, "stat").read_text().rpartition(")")[2].split()
@@ -186,7 +206,8 @@ def _use_on_linux(session: int) -> tuple[int, int]:
         if int(fields[3]) == session:  # fields are counted from the one after the name
             tasks += int(fields[17])
             size += int(fields[21]) * os.sysconf("SC_PAGESIZE")
-    return size, tasks
+            ticks += int(fields[11]) + int(fields[12])
+    return Use(size, tasks, ticks / os.sysconf("SC_CLK_TCK"))
 
 
 def _processes() -> Iterator[str]:

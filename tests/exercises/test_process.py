@@ -256,6 +256,31 @@ def test_what_it_prints_is_shown_and_cut() -> None:
     assert 4000 < len(report.printed) < 4100 and report.printed.endswith("bytes)")
 
 
+def works_half_a_second(x: torch.Tensor) -> Any:
+    until = time.thread_time() + 0.5
+    while time.thread_time() < until:
+        pass
+    return right(x)
+
+
+def test_a_busy_machine_costs_nobody_an_exercise() -> None:
+    hogs = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        for _ in range(2 * (os.cpu_count() or 1))
+    ]
+    try:
+        began = time.monotonic()
+        report = check(works_half_a_second, call=0.8, whole=60)
+        waited = time.monotonic() - began
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+    calls = len(SOFTMAX.cases) + len(SOFTMAX.rules)
+    assert waited > 0.8 * calls  # by the wall clock each call was over its limit
+    assert report.outcome == "passed", report.note
+
+
 def test_after_all_of_that_a_check_is_quick_and_leaves_nothing() -> None:
     check(right, 5, 20)
     folder = Path(client._server.folder.name)
