@@ -56,7 +56,7 @@ def test_triton_packed(call: AnyPacked) -> None:
 
 
 @interpreted
-@lane(examples(20))
+@lane(examples(12))
 @given(case=decode_calls())
 def test_triton_decode(case: Case) -> None:
     any_decode.check(case, "triton")

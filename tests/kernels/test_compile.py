@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 STANDARD = (
-    "sm80-fp16-D64-causal",
     "sm80-fp16-D128-causal",
     "sm90-fp16-D64-causal",
     "sm90-fp16-D128-causal",
@@ -30,9 +29,10 @@ STANDARD = (
 OUTSIDE_THE_LOOPS = {"dkdv-sm90-fp16-D128-causal": 2}
 #: narrow rows, of which a lane may hold one number
 SUMS = ("delta-sm90-fp32-D24", "delta-sm90-bf16-D24:40-packed")
-DEFAULT = (*STANDARD, *SUMS, "sm75-fp32-D256", "sm89-fp16-D256", "dkdv-sm75-fp32-D256")
+DEFAULT = (*STANDARD, *SUMS, "sm75-fp32-D256", "sm89-fp16-D256")
 EVERYTHING = "D128-causal-window-softcap-dropout-sink"
 MORE_STANDARD = (
+    "sm80-fp16-D64-causal",
     "sm89-fp16-D128-causal",
     "dkdv-sm80-fp16-D128-causal",
     "dkdv-sm100-fp16-D64-causal",
@@ -46,6 +46,7 @@ MORE = (
     "sm90-bf16-D256-causal",
     f"dkdv-sm90-bf16-{EVERYTHING}",
     "dkdv-sm89-fp16-D256",
+    "dkdv-sm75-fp32-D256",
     "dq-sm75-fp32-D256",
     "sm90-bf16-D128-causal-packed",
 )
