@@ -70,7 +70,15 @@ def _in_unit(reading: Reading, unit: str) -> float:
     return fitting[0] / known.factor if fitting else value
 
 
-def prediction_card(guess: object, value: Any, unit: str = "") -> Card:
+class Prediction(Card):
+    """The sentence as a card, with the number as text and its unit beside it."""
+
+    def __init__(self, text: str, value: float, unit: str) -> None:
+        super().__init__(f"<p>{escape(text)}</p>", text)
+        self.value, self.unit = show(value), unit
+
+
+def prediction_card(guess: object, value: Any, unit: str = "") -> Prediction:
     """The sentence as a card.
 
     Raises:
@@ -81,5 +89,4 @@ def prediction_card(guess: object, value: Any, unit: str = "") -> Card:
     except (TypeError, ValueError) as error:
         expected = Text("a number", "一个数")
         raise ArgumentError("value", expected=expected, got=repr(value)[:60]) from error
-    text = sentence(guess, true, unit)
-    return Card(f"<p>{escape(text)}</p>", text)
+    return Prediction(sentence(guess, true, unit), true, unit)

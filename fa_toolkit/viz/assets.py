@@ -62,6 +62,11 @@ def check(joined: str, name: str) -> None:
         raise ValueError(f"{name}: top-level names used by two files: {', '.join(twice)}")
 
 
+def plain(name: str) -> str:
+    """A module that imports nothing as a part of another script: without its `export`s."""
+    return _EXPORT.sub("", read(name))
+
+
 def style(*names: str) -> str:
     """The palette's CSS variables followed by the named style sheets."""
     return "\n".join([css_variables(), *(read(name) for name in names)])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,7 +28,7 @@ def scrub(
     at: dict[str, Any] | None = None,
     lang: str | None = None,
     **controls: Any,
-) -> widgets.VBox:
+) -> Scrub:
     """Controls and a figure that follows them, drawn on one sheet that is used again and again.
 
     Arrow keys move a slider that has the focus. What `draw` rejects appears as one line under the
@@ -59,9 +61,53 @@ def scrub(
     for control in made.values():
         control.observe(show, names="value")
     show()
-    row = widgets.HBox(list(made.values()), layout=widgets.Layout(flex_flow="row wrap"))
-    box = widgets.VBox([row, line, picture])
-    return box.add_class("fa-scrub")
+    return Scrub(show)
+
+
+class Scrub(widgets.VBox):
+    """Controls, a line for what was rejected, and the figure."""
+
+    def __init__(self, show: _Redraw) -> None:
+        controls = list(show.controls.values())
+        row = widgets.HBox(controls, layout=widgets.Layout(flex_flow="row wrap"))
+        super().__init__([row, show.line, show.picture])
+        self.add_class("fa-scrub")
+        self._show = show
+
+    def film(self, most: int = 64) -> dict[str, Any] | None:
+        """Every position of the controls with its picture, for a page without a kernel.
+
+        Returns:
+            `controls`: label, choices as text and `at`, the position now, of each; `frames`: the
+            picture, or one line of text, by positions such as "0,2". None if there are more than
+            `most` combinations, or a control has no list of positions.
+        """
+        choices = [_positions(control) for control in self._show.controls.values()]
+        if not all(choices) or math.prod(map(len, choices)) > most:
+            return None
+        frames = {}
+        for at in itertools.product(*(range(len(values)) for values in choices)):
+            picked = [values[i] for values, i in zip(choices, at, strict=True)]
+            picture, wrong = self._show.drawn(dict(zip(self._show.controls, picked, strict=True)))
+            frames[",".join(map(str, at))] = picture or f"<p>{_escaped(wrong)}</p>"
+        controls = [
+            {"label": control.description, "choices": [str(value) for value in values],
+             "at": values.index(control.value)}
+            for control, values in zip(self._show.controls.values(), choices, strict=True)
+        ]  # fmt: skip
+        return {"controls": controls, "frames": frames}
+
+
+def _positions(control: Any) -> list[Any]:
+    """The values a control can take; empty if they cannot be listed."""
+    if isinstance(control, widgets.Checkbox):
+        return [False, True]
+    if isinstance(control, widgets.SelectionSlider):
+        return list(control.options)
+    if isinstance(control, widgets.IntSlider):
+        values = list(range(control.min, control.max + 1, control.step))
+        return values if control.value in values else []
+    return []
 
 
 class _Redraw:
@@ -81,18 +127,21 @@ class _Redraw:
         self.reuses = "figure" in inspect.signature(draw).parameters
 
     def __call__(self, change: Any = None) -> None:
-        values = {name: control.value for name, control in self.controls.items()}
-        if self.reuses and self.sheet is not None:
-            values["figure"] = self.sheet
+        picture, wrong = self.drawn({name: box.value for name, box in self.controls.items()})
+        self.line.value = f"<span role='alert'>{_escaped(wrong)}</span>" if wrong else ""
+        if picture:
+            self.picture.value = picture
+
+    def drawn(self, values: dict[str, Any]) -> tuple[str, str]:
+        """The picture for these values of the controls, or "" and why there is none."""
+        more = {"figure": self.sheet} if self.reuses and self.sheet is not None else {}
         with using(self.lang):
             try:
-                figure = self.draw(**values)
+                figure = self.draw(**values, **more)
             except FaError as wrong:
-                self.line.value = f"<span role='alert'>{_escaped(str(wrong))}</span>"
-                return
-        self.line.value = ""
+                return "", str(wrong)
         self.sheet = figure if isinstance(figure, Sheet) else None
-        self.picture.value = figure.html() if isinstance(figure, Sheet) else _plain_svg(figure)
+        return figure.html() if isinstance(figure, Sheet) else _plain_svg(figure), ""
 
 
 def _plain_svg(figure: Figure) -> str:

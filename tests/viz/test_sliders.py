@@ -76,3 +76,26 @@ def test_a_slider_begins_where_it_is_told() -> None:
     for at in ({"n": 10}, {"size": 2}):
         with pytest.raises(ArgumentError, match="at"):
             scrub(draw, n=(0, 9), size=[1, 64], at=at, lang="en")
+
+
+def test_a_film_holds_every_position_and_moves_nothing() -> None:
+    box = scrub(lambda blocks, wide: softmax_bars([1, 2], blocks), blocks=(1, 3), wide=[8, 16],
+                at={"wide": 16}, labels={"wide": Text("width", "宽")}, lang="zh")  # fmt: skip
+    before = box.children[2].value
+    film = box.film()
+    assert film is not None
+    assert film["controls"] == [
+        {"label": "blocks", "choices": ["1", "2", "3"], "at": 0},
+        {"label": "宽", "choices": ["8", "16"], "at": 1},
+    ]
+    assert set(film["frames"]) == {f"{i},{j}" for i in range(3) for j in range(2)}
+    one, two, refused = (film["frames"][f"{i},0"] for i in range(3))
+    assert "<svg" in one and "<svg" in two and one != two
+    assert "<svg" not in refused and "1 到 2" in refused
+    assert box.children[2].value == before and box.children[0].children[0].value == 1
+
+
+def test_no_film_where_positions_cannot_be_listed() -> None:
+    assert scrub(lambda n: Figure(), n=(0, 64), lang="en").film() is None
+    assert scrub(lambda n: Figure(), n=(0, 64), lang="en").film(most=65) is not None
+    assert scrub(lambda x: Figure(), x=(0.0, 1.0), lang="en").film() is None

@@ -9,29 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...language import Language
+from .. import assets
 from ..palette import Theme, check_theme
 
-#: The part of a widget's model that a picture uses, without a kernel behind it.
-_MODEL = """
-const state = JSON.parse(document.getElementById("fa-state").textContent);
-const bytes = Uint8Array.from(atob(state.blob), (c) => c.charCodeAt(0));
-state.blob = new DataView(bytes.buffer);
-const heard = {};
-const model = {
-  get: (name) => state[name],
-  set(name, value) {
-    if (typeof name === "object") { for (const k in name) model.set(k, name[k]); return; }
-    if (state[name] === value) return;
-    state[name] = value;
-    for (const act of [...(heard["change:" + name] ?? [])]) act();
-  },
-  on: (name, act) => void (heard[name] = [...(heard[name] ?? []), act]),
-  off: (name, act) => void (heard[name] = (heard[name] ?? []).filter((other) => other !== act)),
-  save_changes() {},
-  send() {},
-};
-"""
 _SHOW = """
+const model = bareModel(JSON.parse(document.getElementById("fa-state").textContent));
 const asked = document.documentElement.dataset.theme;
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const paint = () => {
@@ -95,7 +77,7 @@ def page(
     module = esm.replace("export default", "const widget =").replace("</script", "<\\/script")
     return _PAGE.format(
         lang=lang, theme=theme, title=html.escape(title), css=css, text=html.escape(text),
-        state=data, esm=module, model=_MODEL, show=_SHOW,
+        state=data, esm=module, model=assets.plain("bare_model.js"), show=_SHOW,
         light=GREYS["page"].light, dark=GREYS["page"].dark,
     )  # fmt: skip
 
