@@ -152,9 +152,7 @@ class _Check:
             self.errors.append(found.sentence or _LEFT_OUT)
             return
         self.run.add(rule.property)
-        note, score = broken(rule, found.seen)
-        if score is not None:
-            self.scores[rule.property] = score
+        note = broken(rule, found.seen)
         if note is not None:
             self.fail(rule.property, note)
 

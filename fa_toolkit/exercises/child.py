@@ -215,7 +215,7 @@ def _heard(message: Outcome | wire.Message) -> Outcome:
         return Outcome("error", sentence=NONSENSE)
     seen, told = Seen(), head.get("seen")
     if isinstance(told, dict):
-        for name in ("largest", "read", "moved"):
+        for name in ("largest", "read"):
             number = told.get(name, 0)
             setattr(seen, name, number if isinstance(number, int) else 0)
         shape = told.get("largest_shape", [])

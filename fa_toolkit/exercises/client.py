@@ -61,7 +61,8 @@ def check_packed(
         "lang": current(),
         "triton": exercise.needs_triton,
     }
-    found = _server.ask(head, START + PATIENCE * (allowed.check + JUDGING))
+    server = _interpreting if _is_interpreted(exercise) else _server
+    found = server.ask(head, START + PATIENCE * (allowed.check + JUDGING))
     if found is None:
         return Report(exercise.id, exercise.title, "not yet", note=_LOST)
     return _with_gpu(exercise, told.read(found), packed)
@@ -74,14 +75,15 @@ def _with_gpu(exercise: Exercise, report: Report, packed: dict[str, Any]) -> Rep
     from .. import kernels
     from .lint import lint_packed
 
-    unchecked: Text | str = "" if kernels.mode() == "gpu" else _NO_GPU
+    on_gpu = kernels.mode() == "gpu" and not exercise.counts_bytes
+    unchecked: Text | str = "" if on_gpu else _NO_GPU
     return replace(report, warnings=lint_packed(packed), unchecked=unchecked)
 
 
 _NO_GPU = Text(
-    "Checked in Triton's interpreter. Not checked without a GPU: that it compiles, that its tiles fit "
+    "Checked in Triton's interpreter. Not checked on a GPU: that it compiles, that its tiles fit "
     "the chip, races between programs, and speed.",
-    "在 Triton 解释器里检查。没有 GPU，所以没有检查：能否编译，块能否放进片上存储，程序实例之间的竞争，以及速度。",
+    "在 Triton 解释器里检查。没有在 GPU 上检查：能否编译，块能否放进片上存储，程序实例之间的竞争，以及速度。",
 )
 
 
@@ -131,12 +133,27 @@ def warm() -> None:
 def stop() -> None:
     """End the server; the next check starts another."""
     _server.stop()
+    _interpreting.stop()
+
+
+def _is_interpreted(exercise: Exercise) -> bool:
+    """Whether this one runs in the interpreter though kernels are compiled here."""
+    if not exercise.counts_bytes:
+        return False
+    from .. import kernels
+
+    return kernels.mode() == "gpu"
 
 
 class _Server:
-    """One server for each process that checks, started when it is first needed."""
+    """One server for each process that checks, started when it is first needed.
 
-    def __init__(self) -> None:
+    Args:
+        environment: what it has beyond this process's own.
+    """
+
+    def __init__(self, **environment: str) -> None:
+        self.environment = environment
         self.process: subprocess.Popen[bytes] | None = None
         self.owner = 0
         self.answers: Queue[dict[str, Any] | None] = Queue()
@@ -160,7 +177,7 @@ class _Server:
                 self.process = subprocess.Popen(
                     [sys.executable, "-c", _COMMAND, *_arguments],
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.words,
-                    env=_environment(), start_new_session=True,
+                    env=_environment() | self.environment, start_new_session=True,
                 )  # fmt: skip
             except OSError as error:
                 raise _unavailable(str(error)) from error
@@ -280,4 +297,6 @@ _FORKS = hasattr(os, "fork")
 #: "--one-process" where the system cannot fork.
 _arguments: list[str] = [] if _FORKS else ["--one-process"]
 _server = _Server()
+#: The bytes of a kernel are counted by the interpreter alone.
+_interpreting = _Server(TRITON_INTERPRET="1")
 atexit.register(stop)

@@ -7,31 +7,23 @@ from .spec import Rule
 from .watch import Seen
 
 
-def broken(rule: Rule, seen: Seen) -> tuple[Text | None, Text | None]:
-    """What broke the rule, None if nothing did; and the figure to show where it held."""
+def broken(rule: Rule, seen: Seen) -> Text | None:
+    """What broke the rule; None if nothing did."""
     if rule.property == "no-n-by-n" and seen.largest >= rule.limit:
         shape = list(seen.largest_shape)
         return Text(
             f"A tensor of shape {shape} came into being: {seen.largest} elements, "
             f"and N × N has {rule.limit}.",
             f"生成了形状为 {shape} 的张量，共 {seen.largest} 个元素；N × N 是 {rule.limit} 个。",
-        ), None
+        )
     if rule.property == "one-block" and seen.read > rule.limit:
         return Text(
             f"One operation read {seen.read} numbers at once, a block holds {rule.limit}.",
             f"有一步操作一次读了 {seen.read} 个数，一个块只有 {rule.limit} 个。",
-        ), None
+        )
     if rule.property == "own-work":
         used = {n for n in seen.called if n in rule.forbidden or n.startswith("fa_toolkit: ")}
         names = ", ".join(sorted(used))
         if used:
-            return Text(
-                f"This does the work for you: {names}.", f"这些函数替你做了题：{names}。"
-            ), None
-    if rule.property == "bytes-moved":
-        figure = Text(
-            f"{seen.moved:,} bytes moved, {rule.limit:,} are enough.",
-            f"搬运了 {seen.moved:,} 字节，{rule.limit:,} 字节就够。",
-        )
-        return (figure, None) if seen.moved > rule.limit else (None, figure)
-    return None, None
+            return Text(f"This does the work for you: {names}.", f"这些函数替你做了题：{names}。")
+    return None

@@ -40,7 +40,6 @@ PROPERTIES: dict[str, Text] = {
     "heads": Text("several heads that share keys", "多个头共用 key"),
     "no-n-by-n": Text("no N × N tensor", "不出现 N × N 张量"),
     "one-block": Text("one block in hand at a time", "一次只用一个块"),
-    "bytes-moved": Text("bytes moved", "搬运的字节数"),
     "inputs-unchanged": Text("inputs left as they were", "不改动输入"),
     "own-work": Text("your own work, no ready-made function", "自己完成，不用现成函数"),
 }
@@ -102,11 +101,10 @@ class Rule:
     """A property of how the result was made: watched while `make()`'s case runs.
 
     Args:
-        property: "no-n-by-n", "one-block", "own-work" or "bytes-moved".
+        property: "no-n-by-n", "one-block" or "own-work".
         make: arguments of the watched call.
         limit: "no-n-by-n": elements a new storage must stay below; "one-block": elements of the
-            largest operand that may be read; "bytes-moved": bytes that kernels may load and store
-            together (in torch: of operands and results of all operations).
+            largest operand that may be read.
         forbidden: names of functions that may not be called ("own-work").
     """
 
@@ -167,6 +165,11 @@ class Exercise:
     def chapter(self) -> int:
         """The chapter it belongs to."""
         return int(self.id[:2])
+
+    @property
+    def counts_bytes(self) -> bool:
+        """Whether the bytes its kernels move are counted, which only the interpreter can."""
+        return self.needs_triton and any(output.at_most for output in self.outputs)
 
     @property
     def properties(self) -> tuple[str, ...]:

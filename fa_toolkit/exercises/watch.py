@@ -34,7 +34,6 @@ class Seen:
         largest: elements of the largest storage that came into being, and its shape.
         read: elements of the largest operand of an operation that computes (views do not).
         called: names of functions that were called.
-        moved: bytes of operands and results of all operations that compute.
     """
 
     largest: int = 0
@@ -42,7 +41,6 @@ class Seen:
     read: int = 0
     read_shape: tuple[int, ...] = ()
     called: set[str] = field(default_factory=set)
-    moved: int = 0
 
 
 class _Light(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -71,11 +69,9 @@ class _Allocations(_Light):  # type: ignore[no-untyped-call]
 
     def _note(self, args: Any, result: Any) -> None:
         for tensor in _tensors(args):
-            self.seen.moved += tensor.numel() * tensor.element_size()
             if tensor.numel() > self.seen.read:
                 self.seen.read, self.seen.read_shape = tensor.numel(), tuple(tensor.shape)
         for tensor in _tensors(result):
-            self.seen.moved += tensor.numel() * tensor.element_size()
             size = tensor.untyped_storage().nbytes() // max(1, tensor.element_size())
             if size > self.seen.largest:
                 self.seen.largest, self.seen.largest_shape = size, tuple(tensor.shape)

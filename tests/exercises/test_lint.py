@@ -118,4 +118,4 @@ def test_a_report_carries_the_warnings_and_what_was_not_checked(tmp_path: Path) 
     report = exercises.check("05.vector_add", names["my_add"])  # type: ignore[arg-type]
     assert report.outcome == "passed", str(report)
     assert [(w.id, w.line) for w in report.warnings] == [("no-other", 8), ("global", 10)]
-    assert "Not checked without a GPU" in str(report)
+    assert "Not checked on a GPU" in str(report)

@@ -20,10 +20,10 @@ from typing import Any
 import pytest
 import torch
 
-from fa_toolkit import exercises
+from fa_toolkit import exercises, kernels
 from fa_toolkit.exercises import client
 from fa_toolkit.exercises.checker import Seconds
-from fa_toolkit.language import say, using
+from fa_toolkit.language import Text, say, using
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="checks are not forked here")
 SOFTMAX = exercises.get("03.three_pass")
@@ -425,3 +425,20 @@ def test_the_same_function_defined_again_is_the_new_one() -> None:
     assert report.outcome == "not yet" and report.failed
     with contextlib.suppress(KeyError):
         del first, second
+
+
+def test_bytes_are_counted_in_the_interpreter_though_kernels_are_compiled_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    exercise = exercises.get("05.lean")
+    answer = exercises.solution("05.lean")
+    packed = client.pack(answer)
+    monkeypatch.setattr(kernels, "mode", lambda: kernels.Mode("gpu", Text("", "")))
+    # what a process that compiles hands down; with it kernels run nowhere on a CPU
+    monkeypatch.setenv("TRITON_INTERPRET", "0")
+    report = client.check_packed(exercise, packed)
+    client.stop()
+    assert report.outcome == "passed", str(report)
+    assert "interpreter" in say(report.unchecked)
+    plain = exercises.get("05.vector_add")
+    assert not client._is_interpreted(plain) and client._is_interpreted(exercise)
