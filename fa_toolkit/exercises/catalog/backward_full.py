@@ -36,7 +36,7 @@ _CASES = [
     Case("more-keys", "20 × 140", _with(False, lambda: inputs(20, 140))),
     Case("more-keys", Text("20 × 140, causal", "20 × 140，因果"), _with(True, lambda: inputs(20, 140))),
     Case("more-queries", "140 × 20", _with(False, lambda: inputs(140, 20))),
-    Case("leading", Text("none", "没有"), _with(True, lambda: inputs(30, 34, d=16))),
+    Case("leading", Text("no leading dimension", "没有前导维度"), _with(True, lambda: inputs(30, 34, d=16))),
     Case("leading", "2 × 3, Dv = 5", _with(True, lambda: inputs(30, 34, 2, 3, d_v=5))),
     Case("sum-gradient", "2 × 24 × 40", _with(False, _summed)),
     Case("sum-gradient", Text("2 × 24 × 40, causal", "2 × 24 × 40，因果"), _with(True, _summed)),
