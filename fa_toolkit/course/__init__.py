@@ -34,6 +34,7 @@ __all__ = [
     "show_verdict",
     "solution",
     "start",
+    "track",
 ]
 
 _hints_shown: dict[str, int] = {}
@@ -44,7 +45,9 @@ _NOT_KEPT = Text("The result could not be saved: {reason}", "结果没能保存�
 def start(chapter: int, lang: str = "en") -> None:
     """Open a chapter: choose the language, set up figures, and show where this session stands.
 
-    Decides where kernels run, before anything imports Triton. Creates no GPU context.
+    The strip under the card says what is done of the chapter and what comes next; it follows what
+    is run and answered as long as the kernel lives. Decides where kernels run, before anything
+    imports Triton. Creates no GPU context.
 
     Args:
         chapter: the number in the notebook's name.
@@ -55,11 +58,13 @@ def start(chapter: int, lang: str = "en") -> None:
     """
     from .cards import shell
     from .session import set_up_figures, start_card
+    from .watching import watch
 
     language.choose(lang)
     card = start_card(chapter)
     set_up_figures()
     card.show()
+    watch(chapter)
     if exercises.ids(chapter) and shell() is not None:
         exercises.warm()  # the process of the checks starts while the reader reads
 
@@ -88,12 +93,25 @@ def _asked(chapter: int, only: list[str] | None = None) -> Any:
     return widget(
         chapter,
         lang=language.current(),
-        record=kept.record,
+        record=_recording(kept.record),
         restore=lambda: kept.latest(chapter),
         report=kept.note_said,
         learner=str(getattr(kept, "learner", "")),
         only=only,
     )
+
+
+def _recording(record: Callable[..., Any]) -> Callable[..., Any]:
+    """`record`, after which the strip at the top of the chapter says what is new."""
+    from .watching import refresh
+
+    def keep(attempt: Any) -> Any:
+        try:
+            return record(attempt)
+        finally:
+            refresh()
+
+    return keep
 
 
 def compare(guess: object, value: Any, unit: str = "") -> None:
@@ -218,6 +236,20 @@ def progress() -> None:
     from .reports import progress_card
 
     progress_card(standings()).show()
+
+
+def track(name: str = "short") -> None:
+    """Show the parts of a track, with minutes, links and what is done of them.
+
+    Args:
+        name: "short" (2 hours), "interview" or "full".
+
+    Raises:
+        UnknownNameError: if there is no such track.
+    """
+    from .strip import track_card
+
+    track_card(name).show()
 
 
 def interview(

@@ -1,5 +1,6 @@
-"""What stands in every notebook alike: the line under a heading, and the links at top and bottom.
+"""What stands in every notebook alike: the line under a heading, the links at top and bottom.
 
+And the glossary beside them.
 Written from metadata and titles, so that no chapter can differ:
 
     python -m fa_toolkit.course.frame            # write them into notebooks/
@@ -11,20 +12,20 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from .. import study
 from ..language import LANGUAGES, Language, Text, say, using
-from . import chapters
+from . import chapters, glossary
 from .parts import FULL, HEADING, anchor, mark_of, source_of
 from .tracks import TRACKS
 
 TOP, END = "links-top", "links-end"
 #: the line under a heading, in either language; nothing else of a chapter looks like it
 MARK = re.compile(r"^\*(?:Tracks?: |路线：).*\*$\n*", re.MULTILINE)
-GLOSSARY = "glossary.md"
+WORDS = study.PACKAGE.parent / "quizzes" / "glossary.yaml"
 #: chapter and cell whose heading is the map of the course
 MAP = (0, "map")
 
@@ -78,7 +79,7 @@ def links(chapter: int, lang: Language, source: Path | None = None) -> str:
         if other is not None
     ]
     found.append(say(_MAP, to=_map(lang, source)))
-    found.append(say(_GLOSSARY, to=GLOSSARY))
+    found.append(say(_GLOSSARY, to=glossary.NAME))
     name = _file(chapter, lang, source)
     found.append(say(_OTHER, to=f"../{name}" if lang == "zh" else f"zh/{name}"))
     return " · ".join(found)
@@ -115,17 +116,24 @@ def _cell(name: str, text: str) -> dict[str, Any]:
 
 
 def bring(folder: Path, *, write: bool) -> list[str]:
-    """The notebooks of a folder whose frame is out of date; written anew if asked."""
+    """The files of a folder whose frame is out of date; written anew if asked."""
     stale = []
-    for lang in LANGUAGES:
-        for path in sorted((folder / ("zh" if lang == "zh" else ".")).glob("[0-9][0-9]_*.ipynb")):
-            raw = path.read_text(encoding="utf-8")
-            wanted = as_text(framed(json.loads(raw), int(path.name[:2]), lang, folder))
-            if wanted != raw:
-                stale.append(path.relative_to(folder).as_posix())
-                if write:
-                    path.write_text(wanted, encoding="utf-8")
+    for path, wanted in _wanted(folder):
+        if not path.is_file() or path.read_text(encoding="utf-8") != wanted:
+            stale.append(path.relative_to(folder).as_posix())
+            if write:
+                path.write_text(wanted, encoding="utf-8")
     return stale
+
+
+def _wanted(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Every file and what should stand in it."""
+    for lang in LANGUAGES:
+        home = folder / "zh" if lang == "zh" else folder
+        yield home / glossary.NAME, glossary.page(WORDS, lang)
+        for path in sorted(home.glob("[0-9][0-9]_*.ipynb")):
+            notebook = json.loads(path.read_text(encoding="utf-8"))
+            yield path, as_text(framed(notebook, int(path.name[:2]), lang, folder))
 
 
 def as_text(notebook: dict[str, Any]) -> str:

@@ -57,7 +57,7 @@ def standings() -> list[Standing]:
                 number,
                 sum(item in latest for item in asked),
                 len(asked),
-                sum(_passed(latest.get(item)) for item in set_),
+                sum(passed(latest.get(item)) for item in set_),
                 len(set_),
             )
         )
@@ -73,7 +73,8 @@ def _latest(chapter: int) -> Mapping[str, Any]:
     return found
 
 
-def _passed(answer: Any) -> bool:
+def passed(answer: Any) -> bool:
+    """Whether the answer kept of an exercise is a pass of the learner's own."""
     return isinstance(answer, Mapping) and answer.get("outcome") == "passed"
 
 
@@ -84,7 +85,7 @@ SHOWN, HELPED = "solution shown", "passed after the solution"
 def record_solution(exercise_id: str) -> None:
     """Keep that the solution was shown, unless the exercise had been passed before."""
     chapter = exercises.get(exercise_id).chapter
-    if _passed(_latest(chapter).get(exercise_id)):
+    if passed(_latest(chapter).get(exercise_id)):
         return
     store().record(_attempt(exercise_id, SHOWN, (), 0))
 
@@ -103,7 +104,7 @@ def record_report(report: exercises.Report) -> None:
     if report.outcome == "not attempted":
         return
     chapter = exercises.get(report.exercise).chapter
-    if report.outcome != "passed" and _passed(_latest(chapter).get(report.exercise)):
+    if report.outcome != "passed" and passed(_latest(chapter).get(report.exercise)):
         return
     held = sum(item.status == "held" for item in report.findings)
     score = round(100 * held / max(1, len(report.findings)))

@@ -4,7 +4,8 @@ Read from the course's own notebook, where each heading's cell carries them as m
 
     {"fa": {"part": {"minutes": 50, "exercises": 35, "tracks": ["interview"]}}}
 
-50 minutes, an estimate, 35 of them for exercises. Every part belongs to the full track besides. Knows nothing of what the learner did.
+50 minutes, an estimate, 35 of them for exercises. Every part belongs to the full track besides. Knows
+nothing of what the learner did.
 """
 
 from __future__ import annotations

@@ -28,7 +28,10 @@ class Track:
     def parts(self, lang: Language | None = None) -> list[Part]:
         """Its parts, in the order in which they are read."""
         return [
-            part for number in self.chapters for part in parts(number, lang) if self.id in part.tracks
+            part
+            for number in self.chapters
+            for part in parts(number, lang)
+            if self.id in part.tracks
         ]
 
     def minutes(self, found: Sequence[Part]) -> int:

@@ -52,6 +52,16 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             at TEXT NOT NULL
         )""",
     ),
+    (
+        """CREATE TABLE reading (                     -- cells that were run; the highest id is the last
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            chapter INTEGER NOT NULL,
+            cell TEXT NOT NULL,
+            lang TEXT NOT NULL,
+            at TEXT NOT NULL,
+            UNIQUE (chapter, cell)
+        )""",
+    ),
 )
 CURRENT = len(MIGRATIONS)
 

@@ -167,6 +167,7 @@ class Store:
                 if chapter is None and item is None:
                     connection.execute("DELETE FROM said_it")
                     connection.execute("DELETE FROM interviews")
+                    connection.execute("DELETE FROM reading")
                 query = f"DELETE FROM attempts WHERE {wanted}"
                 return int(connection.execute(query, values).rowcount)
 
@@ -227,7 +228,7 @@ class Store:
             try:
                 address = f"{self.path.resolve().as_uri()}?{mode}"  # type: ignore[union-attr]
                 with closing(sqlite3.connect(address, uri=True, timeout=1)) as old:
-                    for table in ("attempts", "said_it", "interviews"):
+                    for table in ("attempts", "said_it", "interviews", "reading"):
                         _copy(table, old, memory)
                     learner = old.execute("SELECT id FROM learner").fetchone()
             except sqlite3.Error:

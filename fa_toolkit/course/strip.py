@@ -1,0 +1,211 @@
+"""The strip at the top of a chapter: its parts, what is done of each, and what to do next.
+
+A list with words in it, so that it can be read aloud; marks and forms, never colour alone.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from html import escape
+
+from .. import exercises
+from ..language import Text, say
+from . import cards, chapters
+from .cards import Card
+from .frame import neighbours
+from .parts import Part, parts
+from .tracks import Track, track
+from .where import PartState, Work, states, upcoming
+
+_LABEL = Text("Where you are in chapter {chapter:02d}", "你在第 {chapter:02d} 章的位置")
+_PARTS, _EXERCISES = Text("Parts", "小节"), Text("Exercises", "练习")
+_QUESTIONS = Text("Questions", "题目")
+_STATE = {
+    "done": Text("done", "已完成"),
+    "begun": Text("begun", "进行中"),
+    "open": Text("not yet", "还没做"),
+    "prose": Text("to read", "阅读"),
+}
+#: every state has a sign of its own, so that no colour has to be seen
+_MARKS = {"done": "✓", "begun": "◐", "open": "○", "prose": "·"}
+_HERE = Text("you were here last", "上次在这里")
+_MINUTES = Text("about {minutes} min", "约 {minutes} 分钟")
+_NEXT = Text("Next:", "接下来：")
+_EXERCISE = Text("exercise {id}, {title}", "练习 {id}，{title}")
+_LEFT = Text("{n} questions left", "还剩 {n} 题")
+_FINISHED = Text("Everything in this chapter is done.", "这一章全部完成了。")
+_AS_OF = Text("as of {at}", "截至 {at}")
+_TRACK_TITLE = Text("Track: {name}", "路线：{name}")
+_TRACK_ABOUT = Text(
+    "{about}. About {hours}, an estimate; {done} of {of} parts done.",
+    "{about}。约 {hours}（估计）；已完成 {done} / {of} 节。",
+)
+_HOURS = Text("{n} hours", "{n} 小时")
+_COLON, _SEMICOLON = Text(": ", "："), Text("; ", "；")
+
+
+def state_of(state: PartState) -> str:
+    """done, begun, open, or prose for a part in which nothing is to be done."""
+    if not state.countable:
+        return "prose"
+    return "done" if state.done else "begun" if state.begun else "open"
+
+
+def strip_card(chapter: int, *, now: datetime | None = None) -> Card:
+    """The strip of one chapter, as of now; empty where the chapter has no parts."""
+    found = states(chapter)
+    if not found:
+        return Card("", "")
+    at = say(_AS_OF, at=f"{now or datetime.now():%Y-%m-%d %H:%M}")
+    counted = counts(found)
+    label = escape(say(_LABEL, chapter=chapter))
+    bars = "".join(
+        f"<span>{escape(name)}&ensp;{done} / {of}{cards.bar(done, of)}</span>"
+        for name, done, of in counted
+    )
+    items = "".join(_item(number, state) for number, state in enumerate(found, 1))
+    body = (
+        f'<nav class="fc-way" aria-label="{label}">'
+        f'<ol class="fc-parts">{items}</ol>'
+        f'<div class="fc-strip fc-wide">{bars}</div>{_next_html(chapter, found)}'
+        f'<p class="fc-soft">{escape(at)}</p></nav>'
+    )
+    return Card(body, _text(chapter, found, at))
+
+
+def counts(found: list[PartState]) -> list[tuple[str, int, int]]:
+    """(name, done, of) for parts, exercises and questions; what a chapter lacks is left out."""
+    rows = [
+        (_PARTS, sum(s.done for s in found), sum(s.countable for s in found)),
+        (_EXERCISES, sum(s.passed for s in found), sum(len(s.part.exercises) for s in found)),
+        (_QUESTIONS, sum(s.answered for s in found), sum(s.questions for s in found)),
+    ]
+    return [(say(name), done, of) for name, done, of in rows if of]
+
+
+def described(number: int, state: PartState) -> str:
+    """A part in words: number, heading, state, minutes, and whether the learner was last there."""
+    said = [say(_STATE[state_of(state)]), say(_MINUTES, minutes=state.part.minutes)]
+    said += [say(_HERE)] if state.here else []
+    return f"{number} {_plain(state.part.title)}{say(_COLON)}{say(_SEMICOLON).join(said)}"
+
+
+def _plain(title: str) -> str:
+    return title.replace("`", "").replace("*", "")
+
+
+def _item(number: int, state: PartState) -> str:
+    words = escape(described(number, state), quote=True)
+    here = ' aria-current="step"' if state.here else ""
+    kind = state_of(state)
+    return (
+        f'<li class="fc-part fc-{kind}"{here}><a href="{escape(state.part.link, quote=True)}" '
+        f'title="{words}" aria-label="{words}"><span>{number}</span><b>{_MARKS[kind]}</b></a></li>'
+    )
+
+
+def next_words(found: list[PartState]) -> tuple[str, Part] | None:
+    """What to do next, and the part in which it stands; None if everything is done."""
+    state = upcoming(found)
+    if state is None:
+        return None
+    if state.run < len(state.part.code):
+        return say(_MINUTES, minutes=state.part.minutes), state.part
+    if state.unpassed:
+        name = state.unpassed[0]
+        return say(_EXERCISE, id=name, title=say(exercises.get(name).title)), state.part
+    return say(_LEFT, n=state.questions - state.answered), state.part
+
+
+def _next_html(chapter: int, found: list[PartState]) -> str:
+    coming = next_words(found)
+    if coming is not None:
+        words, part = coming
+        link = _link(part.link, _plain(part.title))
+        return f"<p>{escape(say(_NEXT))} {link} ({escape(words)})</p>"
+    after = following(chapter)
+    tail = f" {escape(say(_NEXT))} {_link(after[1], after[0])}" if after else ""
+    return f"<p>{escape(say(_FINISHED))}{tail}</p>"
+
+
+def following(chapter: int) -> tuple[str, str] | None:
+    """Name and file of the chapter after this one; None after the last that teaches."""
+    _, number = neighbours(chapter)
+    found = parts(number) if number in chapters.TITLES else ()
+    if number is None or not found:
+        return None
+    return f"{number:02d} {say(chapters.title(number))}", found[0].link.partition("#")[0]
+
+
+def _link(to: str, text: str) -> str:
+    return f'<a href="{escape(to, quote=True)}">{escape(text)}</a>'
+
+
+def _text(chapter: int, found: list[PartState], at: str) -> str:
+    row = "  ".join(f"{name} {done}/{of}" for name, done, of in counts(found))
+    lines = [f"{say(_LABEL, chapter=chapter)} ({at})", row]
+    coming = next_words(found)
+    if coming is None:
+        lines.append(say(_FINISHED))
+    else:
+        lines.append(f"{say(_NEXT)} {_plain(coming[1].title)} ({coming[0]})")
+    return "\n".join(lines)
+
+
+def track_card(name: str) -> Card:
+    """Every part of a track, chapter by chapter, with minutes and what is done.
+
+    Raises:
+        UnknownNameError: if there is no such track.
+    """
+    way, work = track(name), Work.read()
+    rows: list[tuple[int, list[PartState]]] = []
+    for number in way.chapters:
+        found = [state for state in states(number, work) if way.id in state.part.tracks]
+        if found:
+            rows.append((number, found))
+    everything = [state for _, found in rows for state in found]
+    about = say(
+        _TRACK_ABOUT,
+        about=say(way.about),
+        hours=hours(way.minutes([state.part for state in everything])),
+        done=sum(state.done for state in everything),
+        of=sum(state.countable for state in everything),
+    )
+    title = say(_TRACK_TITLE, name=say(way.name))
+    body = cards.head(title) + f"<p>{escape(about)}</p>"
+    lines = [title, about]
+    for number, found in rows:
+        head = f"{number:02d} {say(chapters.title(number))}"
+        spent = say(_MINUTES, minutes=way.minutes([state.part for state in found]))
+        body += f'<h3 class="fc-chapter">{escape(head)} <small>{escape(spent)}</small></h3>'
+        body += f'<ul class="fc-list">{"".join(_line(state, way) for state in found)}</ul>'
+        lines.append(f"{head}  {spent}")
+        lines += [
+            f"  {_MARKS[state_of(s)]} {_plain(s.part.title)}  {_spent(s, way)}" for s in found
+        ]
+    return Card(body, "\n".join(lines))
+
+
+def _spent(state: PartState, way: Track) -> str:
+    return say(_MINUTES, minutes=way.minutes([state.part]))
+
+
+def _line(state: PartState, way: Track) -> str:
+    kind = state_of(state)
+    words = (
+        f"<small>{escape(say(_STATE[kind]))}{say(_SEMICOLON)}{escape(_spent(state, way))}</small>"
+    )
+    link = _link(state.part.link, _plain(state.part.title))
+    return f'<li><b class="fc-{kind}" aria-hidden="true">{_MARKS[kind]}</b> {link} {words}</li>'
+
+
+def hours(minutes: int) -> str:
+    """Minutes as hours, in halves up to five and whole beyond.
+
+    Example:
+        >>> hours(113), hours(544)
+        ('2 hours', '9 hours')
+    """
+    number = round(minutes / 60 * 2) / 2 if minutes < 300 else round(minutes / 60)
+    return say(_HOURS, n=f"{number:g}")
