@@ -42,8 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if wanted in LANGUAGES:
         language.choose(wanted)
     _mend_streams()
-    options = _parser().parse_args(arguments)
-    options.given = arguments
+    own, extra = _for_jupyter(arguments)
+    options = _parser().parse_args(own)
+    options.given, options.extra = arguments, extra
     try:
         code: int = options.run(options)
         sys.stdout.flush()
@@ -61,6 +62,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         _silence()
         return NOT_SO
     return code
+
+
+def _for_jupyter(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Our arguments, and what stands behind `--` after `lab`, which goes to jupyter-lab."""
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    return (arguments[:at], arguments[at + 1 :]) if "lab" in arguments[:at] else (arguments, [])
 
 
 def _mend_streams() -> None:
@@ -137,12 +144,13 @@ def _parser() -> argparse.ArgumentParser:
         return command
 
     lab = add("lab", _lab)
-    lab.add_argument("--chapter", type=int, default=0, help=say(_OPTIONS["chapter"]))
+    lab.add_argument("chapter", nargs="?", type=int, help=say(_OPTIONS["chapter"]))
+    lab.add_argument("--chapter", type=int, dest="named", help=argparse.SUPPRESS)
     lab.add_argument("--port", type=int, help=say(_OPTIONS["port"]))
     lab.add_argument("--ip", default="127.0.0.1", help=say(_OPTIONS["ip"]))
     lab.add_argument("--no-browser", action="store_true", help=say(_OPTIONS["no_browser"]))
     lab.add_argument("--study", type=Path, metavar="DIR", help=say(_OPTIONS["study"]))
-    lab.add_argument("extra", nargs="*", metavar="-- ...", help=say(_OPTIONS["extra"]))
+    lab.epilog = say(_OPTIONS["extra"])
 
     doctor = add("doctor", _doctor)
     doctor.add_argument("--plain", action="store_true", help=say(_OPTIONS["plain"]))
@@ -185,13 +193,16 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--json", action="store_true", help=say(_OPTIONS["json"]))
 
     from .bench.command import add_options
+    from .book.command import add_options as add_book_options
 
     add_options(add("bench", _bench))
+    add_book_options(add("book", _book))
     return parser
 
 
 def _lab(options: argparse.Namespace) -> int:
     from . import lab, study
+    from .course.resuming import opening
 
     lab.require()
     folder = options.study or study.study_folder()
@@ -199,7 +210,13 @@ def _lab(options: argparse.Namespace) -> int:
     for line in update.messages():
         print(line)
     print(say(_FOLDER, folder=update.folder))
-    already = lab.running(update.folder) if options.port is None else None
+    chapter = options.named if options.chapter is None else options.chapter
+    found = opening(update.folder, chapter=chapter, asked=options.lang, lang=language.current())
+    if found.sentence:
+        print(found.sentence)
+    already = None
+    if options.port is None:
+        already = lab.running(update.folder, found.notebook, found.heading)
     if already:
         print(say(_RUNS_ALREADY), already, sep="\n  ")
         if not options.no_browser:
@@ -207,10 +224,10 @@ def _lab(options: argparse.Namespace) -> int:
         return DONE
     planned = lab.plan(
         update.folder,
-        lang=options.lang or language.current(),
+        notebook=found.notebook,
+        heading=found.heading,
         ip=options.ip,
         port=options.port,
-        chapter=options.chapter,
     )
     print(say(_OPENING), planned.url, sep="\n  ", flush=True)
     return lab.serve(planned, browser=not options.no_browser, extra=tuple(options.extra))
@@ -301,6 +318,12 @@ def _bench(options: argparse.Namespace) -> int:
     from .bench.command import run
 
     return run(options, arguments=options.given, program="fa")
+
+
+def _book(options: argparse.Namespace) -> int:
+    from .book.command import run
+
+    return run(options)
 
 
 if __name__ == "__main__":

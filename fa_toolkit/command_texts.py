@@ -28,6 +28,10 @@ HELP = {
         "1: not all, 2: it could not be read",
         "检查一道练习的解答，或给一个 notebook 评分；退出码 0：全部通过，1：没有全部通过，2：无法读取",
     ),
+    "book": Text(
+        "build every chapter as a web site that needs no kernel, and check its links",
+        "把所有章节做成不用 kernel 的网站，并检查链接",
+    ),
     "bench": Text(
         "time our kernels beside others on this GPU; without one, bytes and recorded figures",
         "在这块 GPU 上与其他实现并排计时；没有 GPU 则看字节数和记录下来的数字",
@@ -39,8 +43,11 @@ OPTIONS = {
     "ip": Text("address to listen on", "监听的地址"),
     "no_browser": Text("do not open a browser", "不打开浏览器"),
     "study": Text("folder of your copies of the notebooks", "存放你自己那份 notebook 的文件夹"),
-    "chapter": Text("chapter to open, 0 to begin with", "打开哪一章，从 0 开始"),
-    "extra": Text("after --: options for jupyter-lab itself", "-- 之后：交给 jupyter-lab 的选项"),
+    "chapter": Text(
+        "number of the chapter to open; without it the place where you were last, at first 00",
+        "打开哪一章；不写则回到上次的地方，第一次是 00",
+    ),
+    "extra": Text("after --: options for jupyter-lab itself", "-- 之后的选项原样交给 jupyter-lab"),
     "plain": Text("plain lines instead of a table", "纯文本，不画表格"),
     "quiz_chapter": Text(
         "number of a chapter, without it a list; lint: name every fault of a bank; stats: count it",

@@ -22,7 +22,7 @@ from urllib.parse import quote
 
 from . import study
 from .errors import ArgumentError, BackendUnavailable
-from .language import Language, Text
+from .language import Text
 
 HOST = "127.0.0.1"
 FIRST_PORT = 8888
@@ -40,14 +40,24 @@ class Lab:
     ip: str
     port: int
     token: str
+    heading: str = ""
+
+    @property
+    def page(self) -> str:
+        """The page to begin with, without the heading."""
+        return f"lab/tree/{quote(self.notebook)}" if self.notebook else "lab"
+
+    @property
+    def fragment(self) -> str:
+        """The heading, as the last part of an address."""
+        return f"#{self.heading}" if self.heading else ""
 
     @property
     def url(self) -> str:
         """What to open; the token is the password."""
-        path = f"lab/tree/{quote(self.notebook)}" if self.notebook else "lab"
         host = HOST if self.ip in ("0.0.0.0", "*", "") else self.ip
         host = f"[{host}]" if ":" in host else host
-        return f"http://{host}:{self.port}/{path}?token={self.token}"
+        return f"http://{host}:{self.port}/{self.page}?token={self.token}{self.fragment}"
 
     def command(self, *, browser: bool, extra: tuple[str, ...] = ()) -> list[str]:
         """The command line; `extra` goes to jupyter-lab unchanged and wins over ours."""
@@ -58,7 +68,7 @@ class Lab:
             "ServerApp.port_retries": "0",
             "ServerApp.root_dir": str(self.folder),
             "Application.log_level": "ERROR",  # warnings are about Jupyter, not about the course
-            "LabApp.default_url": f"/lab/tree/{quote(self.notebook)}" if self.notebook else "/lab",
+            "LabApp.default_url": f"/{self.page}{self.fragment}",
             "LabApp.user_settings_dir": str(home / "lab" / "user-settings"),
             "LabApp.workspaces_dir": str(home / "lab" / "workspaces"),
             "LabApp.extension_manager": "readonly",  # the other kind asks the network
@@ -89,22 +99,21 @@ class Lab:
 
 
 def plan(
-    folder: Path, *, lang: Language, ip: str = HOST, port: int | None = None, chapter: int = 0
+    folder: Path,
+    *,
+    notebook: str | None,
+    heading: str = "",
+    ip: str = HOST,
+    port: int | None = None,
 ) -> Lab:
-    """Choose notebook, port and token; nothing is started.
+    """Choose port and token for a notebook of the folder; nothing is started.
 
     Raises:
         BackendUnavailable: if JupyterLab is not installed.
         ArgumentError: if the port that was asked for is taken.
     """
     require()
-    try:
-        notebook: str | None = study.notebook(chapter, lang, source=folder)
-    except ArgumentError:
-        if chapter:
-            raise
-        notebook = None  # a study folder without notebooks still opens
-    return Lab(folder, notebook, ip, free_port(ip, port), secrets.token_hex(24))
+    return Lab(folder, notebook, ip, free_port(ip, port), secrets.token_hex(24), heading)
 
 
 def require() -> None:
@@ -148,15 +157,16 @@ def _free(ip: str, port: int) -> bool:
     return True
 
 
-def running(folder: Path) -> str | None:
-    """The address of a JupyterLab that serves this folder already, with its token."""
+def running(folder: Path, notebook: str | None = None, heading: str = "") -> str | None:
+    """The address of this notebook in a JupyterLab that serves the folder already, with its token."""
+    page = Lab(folder, notebook, HOST, 0, "", heading)
     for record in sorted((folder / ".jupyter" / "runtime").glob("jpserver-*.json")):
         try:
             server = json.loads(record.read_text(encoding="utf-8"))
             url, token = f"{server['url']}", f"{server['token']}"
             with urllib.request.urlopen(f"{url}api/status?token={token}", timeout=2) as answer:
                 if answer.status == 200:
-                    return f"{url}lab?token={token}"
+                    return f"{url}{page.page}?token={token}{page.fragment}"
         except (OSError, ValueError, KeyError, urllib.error.URLError):
             continue  # left by a server that was killed
     return None

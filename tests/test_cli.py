@@ -156,7 +156,7 @@ def test_lab_without_the_course_says_what_to_install(
 ) -> None:
     monkeypatch.setattr(lab.importlib.util, "find_spec", lambda _: None)
     with pytest.raises(BackendUnavailable, match=r"\[course\]"):
-        lab.plan(tmp_path, lang="en")
+        lab.plan(tmp_path, notebook=None)
     assert cli.main(["lab"]) == cli.MISUSED
     assert not (tmp_path / "学 习").exists(), "no copies for a course that cannot be opened"
 
@@ -177,13 +177,13 @@ def test_lab_makes_the_copies_and_starts_on_the_chapter(
 
     monkeypatch.setattr(lab, "serve", serve)
     assert cli.main(["lab", "--no-browser"]) == 0
-    assert cli.main(["lab", "--lang", "zh", "--chapter", "3", "--", "--ServerApp.x=1"]) == 0
+    assert cli.main(["lab", "3", "--lang", "zh", "--", "--ServerApp.x=1"]) == 0
     assert [one[0].notebook for one in started] == ["00_start_here.ipynb", "zh/03_x.ipynb"]
     assert [one[1] for one in started] == [False, True]
     assert started[1][2] == ("--ServerApp.x=1",)
     assert started[0][0].url in capsys.readouterr().out
     assert (tmp_path / "学 习" / "zh" / "03_x.ipynb").is_file()
-    assert cli.main(["lab", "--chapter", "9"]) == cli.MISUSED
+    assert cli.main(["lab", "9"]) == cli.MISUSED
 
 
 def test_an_empty_course_still_opens(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

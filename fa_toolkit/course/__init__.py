@@ -6,11 +6,14 @@ Wires the floors together and shows cards; decides nothing about right and wrong
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .. import exercises, language
+from .. import language
 from ..errors import FaError
 from ..language import Text, say
+
+if TYPE_CHECKING:  # it brings torch, and `fa lab` reads this package without
+    from .. import exercises
 
 __all__ = [
     "ask",
@@ -56,6 +59,7 @@ def start(chapter: int, lang: str = "en") -> None:
     Raises:
         ArgumentError: if there is no such chapter or language.
     """
+    from .. import exercises
     from .cards import shell
     from .session import set_up_figures, start_card
     from .watching import watch
@@ -151,6 +155,7 @@ def check(exercise_id: str, fn: Callable[..., Any]) -> None:
     Raises:
         UnknownNameError: if there is no such exercise; near ones are named.
     """
+    from .. import exercises
     from .cards import Card, note
     from .memory import record_report
     from .reports import report_card
@@ -177,6 +182,7 @@ def hint(exercise_id: str, level: int | None = None) -> None:
         UnknownNameError: if there is no such exercise.
         ArgumentError: if the level is not 1, 2, 3 or 4.
     """
+    from .. import exercises
     from .reports import hint_card
 
     if level is None:

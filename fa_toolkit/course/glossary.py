@@ -14,7 +14,7 @@ _ABOUT = Text(
     "{n} words, in the order of their subjects. Each has one Chinese rendering, which stands beside it.",
     "{n} 个词，按主题排列。每个词只有一种中文写法，英文列在旁边。",
 )
-_ENTRY = Text("*{other}.* {definition}", "*{other}*。{definition}")
+_ENTRY = Text("({other}) {definition}", "（{other}）{definition}")
 
 
 def page(source: Path, lang: Language) -> str:
