@@ -1,6 +1,6 @@
 """Build the project's own environment in .venv, then do one thing in it.
 
-    sh setup/run.sh env | lab | test | slow | doctor | notebooks | browser | check | lock | help
+    sh setup/run.sh env | lab | book | test | slow | doctor | notebooks | browser | check | lock | help
 
 Standard library only. Does nothing outside the checkout: packages go to .venv, the learner's files
 and Jupyter's settings to study/. A stamp in .venv says what it was built from, so that the next
@@ -48,6 +48,7 @@ NEEDS = {
     "env": "course",
     "lab": "course",
     "doctor": "course",
+    "book": "course",
     "test": "test",
     "slow": "test",
     "notebooks": "test",
@@ -238,6 +239,7 @@ def commands(name: str, more: list[str]) -> list[list[str]]:
         "env": [],
         "lab": [["-m", "fa_toolkit", "lab", *more]],
         "doctor": [["-m", "fa_toolkit", "doctor", *more]],
+        "book": [["-m", "fa_toolkit", "book", *more]],
         "test": [[*pytest, *workers, *more]],
         "slow": [[*pytest, *workers, "-m", SLOW, *more]],
         "notebooks": [[*pytest, *workers, "-m", "notebook", *more]],

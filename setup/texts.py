@@ -9,6 +9,7 @@ HELP = Text(
 make lab        make the environment if need be, then open the course in JupyterLab
 make test       the same environment with the test tools, then the default tests
 make env        the environment only, in .venv
+make book       every chapter as a web site without a kernel, in build/book
 make doctor     look at this machine: what works, what does not, what to do about it
 make check      lint, format and types
 make slow       the tests that take long
@@ -23,6 +24,7 @@ Outside this folder go only your progress (to your user data directory) and pip'
 make lab        需要时先建好环境，再用 JupyterLab 打开课程
 make test       同一个环境加上测试工具，运行默认测试
 make env        只建环境，放在 .venv
+make book       把所有章节做成不用 kernel 的网站，放在 build/book
 make doctor     检查这台机器：哪些能用，哪些不能用，怎么办
 make check      代码规范、格式和类型
 make notebooks  把每个 notebook 从头到尾执行一遍

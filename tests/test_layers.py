@@ -43,6 +43,7 @@ FLOORS = {
     "progress": 9,
     "interview": 9,
     "evidence": 9,
+    "book": 10,
     "course": 10,
     "cli": 10,
     "doctor": 10,

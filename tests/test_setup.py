@@ -168,6 +168,7 @@ def test_py_rattler_is_optional() -> None:
 #: import name -> the package we ask for that is or brings it, where the names differ
 PACKAGES = {
     "yaml": "pyyaml",
+    "bs4": "beautifulsoup4",
     "IPython": "ipykernel",
     "matplotlib_inline": "ipykernel",
     "psutil": "ipykernel",

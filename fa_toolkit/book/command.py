@@ -1,0 +1,93 @@
+"""`fa book`: builds the book and looks it over. Exit status 1 if a notebook or a page is at fault."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from ..errors import ArgumentError
+from ..language import LANGUAGES, Language, Text, say
+from .words import SAID
+
+OPTIONS = {
+    "out": Text("the folder of the site (build/book)", "网站的文件夹（build/book）"),
+    "only": Text("one language; both without it", "只要一种语言；不写则两种都要"),
+    "chapters": Text(
+        "some chapters, as 3,4 or 0-4; all without it", "只要几章，如 3,4 或 0-4；不写则全部"
+    ),
+    "jobs": Text("notebooks that run at a time", "同时运行的 notebook 数"),
+    "check": Text("look over a site that is built already", "只检查已经建好的网站"),
+}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `fa book`."""
+    most = min(4, os.cpu_count() or 1)
+    parser.add_argument("--out", type=Path, default=Path("build/book"), metavar="DIR",
+                        help=say(OPTIONS["out"]))  # fmt: skip
+    parser.add_argument("--only", choices=LANGUAGES, help=say(OPTIONS["only"]))
+    parser.add_argument("--chapters", default="", metavar="N,N-N", help=say(OPTIONS["chapters"]))
+    parser.add_argument("--jobs", type=int, default=most, help=say(OPTIONS["jobs"]))
+    parser.add_argument("--check", action="store_true", help=say(OPTIONS["check"]))
+
+
+def numbers(text: str) -> list[int] | None:
+    """The chapters that "3,4" or "0-4" names; None for all.
+
+    Raises:
+        ArgumentError: if it names none.
+
+    Example:
+        >>> numbers("0-2,12")
+        [0, 1, 2, 12]
+    """
+    if not text.strip():
+        return None
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        try:
+            found += range(int(first), int(last if dash else first) + 1)
+        except ValueError:
+            found = []
+            break
+    if not found:
+        raise ArgumentError("--chapters", expected="3,4 | 0-4", got=repr(text))
+    return found
+
+
+def run(options: argparse.Namespace) -> int:
+    """Build, look, say; returns the exit status."""
+    from . import faults, site
+    from .running import RunError
+
+    if not options.check:
+        langs: tuple[Language, ...] = (options.only,) if options.only else LANGUAGES
+
+        def tell(name: str, seconds: float) -> None:
+            print(say(SAID["ran"], name=name, seconds=seconds), flush=True)
+
+        try:
+            built = site.build(
+                options.out, langs=langs, chapters=numbers(options.chapters),
+                jobs=options.jobs, tell=tell,
+            )  # fmt: skip
+        except RunError as error:
+            print(f"fa: {error}", file=sys.stderr)
+            return 1
+        where = (built.folder / "index.html").as_uri()
+        print(say(SAID["done"], pages=built.pages, size=built.size / 1e6, players=built.players,
+                  where=where))  # fmt: skip
+    folder = options.out.expanduser().resolve()
+    if not (folder / "index.html").is_file():
+        raise ArgumentError("--out", expected=Text("a built book", "建好的书"), got=str(folder))
+    found = faults.look(folder)
+    for fault in found.faults:
+        print(fault, file=sys.stderr)
+    if found.faults:
+        print(say(SAID["faults"], n=len(found.faults)), file=sys.stderr)
+        return 1
+    print(say(SAID["sound"], links=found.links, figures=found.figures))
+    return 0
