@@ -418,6 +418,19 @@ def test_reasons_that_come_and_go() -> None:
             explain(*(meta(1, 4, 4096, 64, dtype=FLOAT),) * 3, gpu="h200")
         )
         assert "bound by memory" in str(explain(*(meta(1, 4, 64, 64),) * 3, gpu="rtx-4090"))
+        # FlashAttention-3 beats this call's bytes over the bandwidth: L2 answers its re-reads
+        long = meta(1, 16, 4096, 128)
+        assert "the cache decides" in str(explain(long, long, long, gpu="h200"))
+        odd = meta(1, 16, 4096, 80)
+        said = explain(odd, odd, odd, gpu="h200")
+        assert "38% of the products" in str(said) and "multiply zeros" not in str(
+            explain(long, long, long, gpu="h200")
+        )
+        assert said.launches[0].flops * 80 / 128 >= said.forward_flops
+        few = meta(1, 2, 512, 64)
+        assert "SMs have nothing to do" in str(explain(few, few, few, gpu="h200"))
+        grouped = explain(meta(1, 4, 64, 64), *(meta(1, 2, 64, 64),) * 2, gpu="h200")
+        assert "dK and dV are summed" not in str(grouped)
 
 
 def test_names() -> None:

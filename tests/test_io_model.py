@@ -58,6 +58,8 @@ def test_work_equals_a_count_of_pairs_and_tiles(problem: AttentionProblem, tile:
     assert io_model.forward_flops(problem) == heads * len(visible) * (2 * d + 2 * dv)
     products = (d, dv, dv, d, d)  # S, dP, dV, dQ, dK
     assert io_model.backward_flops(problem) == heads * len(visible) * 2 * sum(products)
+    d, dv = (max(16, 1 << (width - 1).bit_length()) for width in (d, dv))  # what kernels multiply
+    products = (d, dv, dv, d, d)
     assert io_model.issued_flops(problem, tile) == heads * len(visited) * area * 2 * (d + dv)
     twice = (*products, d, dv)  # S and dP again in the second launch
     assert io_model.issued_flops(problem, tile, "backward") == (
@@ -158,3 +160,20 @@ def test_an_empty_problem_moves_nothing() -> None:
     with pytest.raises(ArgumentError, match="traffic"):
         io_model.intensity(1.0, io_model.Traffic(0, 0))
     assert io_model.decode_intensity(replace(SQUARE, len_q=0)) == 0.0
+
+
+@thorough
+@given(problem=problems(), tile=tiles)
+def test_no_tile_moves_less_than_what_every_pass_must(
+    problem: AttentionProblem, tile: TileShape
+) -> None:
+    """One tile over everything asks for each tensor once, and for no key that nobody sees."""
+    least = io_model.compulsory_traffic(problem)
+    assert io_model.flash_forward_traffic(problem, tile).total >= least.total
+    seen_keys = {key for _, key in seen(problem)}
+    one_row = problem.batch * problem.heads_kv * problem.itemsize
+    loaded = one_row * (problem.head_dim + problem.head_dim_v)
+    spread = max(seen_keys) - min(seen_keys) + 1 if seen_keys else 0
+    queries = problem.batch * problem.heads_q * problem.len_q
+    rows = problem.itemsize * (problem.head_dim + problem.head_dim_v) + 4
+    assert least.total == queries * rows + loaded * spread

@@ -82,8 +82,8 @@ def explain(
     features = {"HAS_SOFTCAP": cap > 0, "HAS_DROPOUT": dropout_p > 0, "HAS_SINK": sink is not None}
     why = [reasons.of_choice(impl, place, gpu is not None)]
     cast = None if described[0].dtype == q.dtype else str(q.dtype).removeprefix("torch.")
-    why += reasons.of_call(problem, place, cast)
     wanted = _gradients(q=q, k=k, v=v, sink=sink)
+    why += reasons.of_call(problem, place, cast, gradients=bool(wanted))
     call = _Call(problem, chosen, wanted, tuple(n for n, on in features.items() if on), why)
     if chosen != "triton":
         return call.in_torch(q.device)

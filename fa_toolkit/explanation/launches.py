@@ -63,7 +63,7 @@ def _split(
     traffic = decode_traffic(p, splits=parts, tile=plan.tile)
     programs = p.batch * p.heads_kv * -(-packed_rows(p) // plan.tile.block_m) * parts
     keys = traffic.by_tensor["K"][0] // (p.head_dim * p.itemsize)  # loaded for BLOCK_M rows each
-    flops = 2 * keys * plan.tile.block_m * (p.head_dim + p.head_dim_v)
+    flops = 2 * keys * plan.tile.block_m * (plan.block_d + plan.block_dv)
     bounds_set = {name for name, on in bounds(p)[2].items() if on}
     own = tuple(
         "HAS_CAP" if flag == "HAS_SOFTCAP" else flag
@@ -95,19 +95,19 @@ def _backward(
     if rows:
         yield _launch("delta_kernel", p, target, dq_plan, rows, _moved(p, dq_plan.tile, "delta"))
     if {"k", "v"} & set(gradients) and p.batch * p.heads_kv * p.len_k:
-        yield _streamed(p, target, "dkdv", 2 * p.head_dim + 2 * p.head_dim_v, flags)
+        yield _streamed(p, target, "dkdv", (2, 2), flags)
     if "q" in gradients and rows:
-        yield _streamed(p, target, "dq", 2 * p.head_dim + p.head_dim_v, flags)
+        yield _streamed(p, target, "dq", (2, 1), flags)
 
 
 def _streamed(
     problem: AttentionProblem,
     target: Target,
     kernel: Kernel,
-    products: int,
+    products: tuple[int, int],
     flags: tuple[str, ...],
 ) -> Launch:
-    """One of the two big launches; `products` is the summed width of its matrix products."""
+    """One of the two big launches; `products` as wide as D, and as wide as Dv."""
     plan = plan_launch(problem, target.device, kernel=kernel)
     m, n = plan.tile.block_m, plan.tile.block_n
     programs = _row_programs(problem, plan.tile)
@@ -115,8 +115,9 @@ def _streamed(
         programs = problem.batch * problem.heads_kv * -(-problem.len_k // n)
     pairs = problem.batch * problem.heads_q * visited_tiles(problem, plan.tile) * m * n
     moved = _moved(problem, plan.tile, kernel)
+    width = products[0] * plan.block_d + products[1] * plan.block_dv
     name = f"flash_backward_{kernel}_kernel"
-    return _launch(name, problem, target, plan, programs, moved, 2 * pairs * products, flags)
+    return _launch(name, problem, target, plan, programs, moved, 2 * pairs * width, flags)
 
 
 def _row_programs(problem: AttentionProblem, tile: TileShape) -> int:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 from ..door import Implementation
 from ..hardware import GPU
-from ..io_model import Traffic, forward_flops, intensity, roofline, visible_pairs, visited_tiles
+from ..io_model import (
+    Traffic,
+    compulsory_traffic,
+    forward_flops,
+    intensity,
+    roofline,
+    visible_pairs,
+    visited_tiles,
+)
 from ..io_model.footprint import padded
 from ..language import Text
 from ..problem import AttentionProblem
@@ -44,7 +52,9 @@ def of_choice(asked: str, device: str, gpu_named: bool) -> Text:
     return {"cuda": _CUDA, "cpu": _CPU}.get(device, _TORCH)
 
 
-def of_call(problem: AttentionProblem, device: str, cast_from: str | None) -> Iterator[Text]:
+def of_call(
+    problem: AttentionProblem, device: str, cast_from: str | None, *, gradients: bool
+) -> Iterator[Text]:
     """What the sizes and the surroundings bring with them."""
     p = problem
     if device == "meta":
@@ -57,9 +67,10 @@ def of_call(problem: AttentionProblem, device: str, cast_from: str | None) -> It
     if not p.batch * p.heads_q * p.len_q:
         yield Text("no query: nothing is launched", "没有查询：什么也不启动")
     if p.group > 1:
+        summed = Text("; dK and dV are summed inside the kernel", "；dK、dV 在 kernel 内求和")
+        en, zh = summed if gradients else ("", "")
         yield Text(
-            f"{p.group} query heads share a key head; dK and dV are summed inside the kernel",
-            f"每 {p.group} 个查询头共用一个键头；dK、dV 在 kernel 内求和",
+            f"{p.group} query heads share a key head{en}", f"每 {p.group} 个查询头共用一个键头{zh}"
         )
     blind = sum(
         p.visible_keys(row, row + 1)[0] == p.visible_keys(row, row + 1)[1] for row in _edge(p)
@@ -96,6 +107,13 @@ def of_kernels(problem: AttentionProblem, target: Target, first: Launch) -> Iter
             f"{target.gpu.arch} 的配置表里第一个放得进 {limit} 共享内存的分块，"
             f"D、Dv 补齐到 {widths}",
         )
+    yield from _of_padding(problem)
+    if target.gpu is not None and target.gpu.sms and first.programs < target.gpu.sms:
+        idle = target.gpu.sms - first.programs
+        yield Text(
+            f"{first.programs} programs: {idle} of {target.gpu.sms} SMs have nothing to do",
+            f"只有 {first.programs} 个 program：{target.gpu.sms} 个 SM 里有 {idle} 个无事可做",
+        )
     yield _arithmetic(problem, target.precision)
     if split:
         return
@@ -106,6 +124,19 @@ def of_kernels(problem: AttentionProblem, target: Target, first: Launch) -> Iter
         yield Text(
             f"the mask leaves {whole(seen)} of {whole(full)} tiles a head to visit",
             f"按掩码，每个头的 {whole(full)} 个分块只访问 {whole(seen)} 个",
+        )
+
+
+def _of_padding(problem: AttentionProblem) -> Iterator[Text]:
+    """What head dimensions between powers of two cost."""
+    asked = problem.head_dim + problem.head_dim_v
+    run = padded(problem.head_dim) + padded(problem.head_dim_v)
+    if run > asked:
+        yield Text(
+            f"D and Dv run as {padded(problem.head_dim)} and {padded(problem.head_dim_v)}: "
+            f"{1 - asked / run:.0%} of the products multiply zeros",
+            f"D、Dv 按 {padded(problem.head_dim)}、{padded(problem.head_dim_v)} 运行："
+            f"{1 - asked / run:.0%} 的乘法乘的是 0",
         )
 
 
@@ -178,13 +209,25 @@ def of_bound(problem: AttentionProblem, traffic: Traffic, gpu: GPU) -> Iterator[
     known = gpu.hbm_bandwidth is not None and problem.dtype in gpu.peak_flops
     if not known or not traffic.total or not visible_pairs(problem):
         return
-    line, at = roofline(gpu, problem.dtype), intensity(forward_flops(problem), traffic)
-    bound = line.bound(at)
-    by = {"memory": Text("memory", "访存"), "compute": Text("arithmetic", "计算")}[bound]
+    line, flops = roofline(gpu, problem.dtype), forward_flops(problem)
+    least = intensity(flops, traffic)
+    most = max(least, intensity(flops, compulsory_traffic(problem)))
+    if line.bound(least) == line.bound(most):
+        by = {"memory": Text("memory", "访存"), "compute": Text("arithmetic", "计算")}
+        name = by[line.bound(least)]
+        yield Text(
+            f"forward: {least:.0f} useful FLOP for a byte asked for, ridge at {line.ridge:.0f}: "
+            f"bound by {name.en}, with or without caches",
+            f"前向：每请求一字节做 {least:.0f} 次有效运算，屋脊在 {line.ridge:.0f}："
+            f"无论缓存命中与否，都受限于{name.zh}",
+        )
+        return
     yield Text(
-        f"forward: {at:.0f} useful FLOP a byte, ridge at {line.ridge:.0f}: bound by {by.en}, "
-        "as modelled without caches",
-        f"前向：每字节 {at:.0f} 次有效运算，屋脊在 {line.ridge:.0f}：模型（不计缓存）判断受限于{by.zh}",
+        f"forward: between {least:.0f} useful FLOP a byte, if every re-read of K and V comes from HBM, "
+        f"and {most:.0f}, if L2 answers them all; the ridge, at {line.ridge:.0f}, lies between: "
+        "the cache decides what binds",
+        f"前向：若每次重读 K、V 都来自 HBM，每字节 {least:.0f} 次有效运算；若全由 L2 应答，则为 "
+        f"{most:.0f}；屋脊 {line.ridge:.0f} 在两者之间：受限于什么由缓存决定",
     )
 
 

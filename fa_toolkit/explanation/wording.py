@@ -20,6 +20,10 @@ TILE = Text(
 ROWS = Text("{m} rows a program, warps: {warps}", "每个 program {m} 行，warp 数 {warps}")
 SHARED = Text("at most {shared} of {limit} shared memory", "共享内存至多 {shared}，上限 {limit}")
 PROGRAMS = Text("{programs} programs", "{programs} 个 program")
+WAVE = Text(
+    "{programs} programs on {sms} SMs: one wave at most",
+    "{programs} 个 program，{sms} 个 SM：至多一波",
+)
 WAVES = Text(
     "{programs} programs on {sms} SMs: at most {waves} waves",
     "{programs} 个 program，{sms} 个 SM：至多 {waves} 波",

@@ -11,7 +11,12 @@ from .bill import Line, Traffic
 from .bound import fa1_tile, io_order
 from .decode import decode_intensity, decode_traffic, kv_cache_bytes
 from .footprint import Fit, Footprint, backward_footprint, forward_footprint
-from .forward import fa1_forward_traffic, flash_forward_traffic, standard_forward_traffic
+from .forward import (
+    compulsory_traffic,
+    fa1_forward_traffic,
+    flash_forward_traffic,
+    standard_forward_traffic,
+)
 from .memory import Fits, fits_table, flash_extra_memory, standard_extra_memory
 from .roofline import Roofline, intensity, modelled_time, roofline
 from .spans import visible_pairs, visited_tiles
@@ -26,6 +31,7 @@ __all__ = [
     "Traffic",
     "backward_flops",
     "backward_footprint",
+    "compulsory_traffic",
     "decode_intensity",
     "decode_traffic",
     "exponentials",

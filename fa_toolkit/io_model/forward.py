@@ -53,6 +53,31 @@ def standard_forward_traffic(problem: AttentionProblem, tile: TileShape) -> Traf
     )
 
 
+def compulsory_traffic(problem: AttentionProblem) -> Traffic:
+    """HBM bytes that no forward pass can avoid: every tensor crosses once.
+
+    What crosses if a cache answers every re-read of K and V. Keys that no query sees are left out.
+
+    Example:
+        >>> problem = AttentionProblem(len_q=1024, len_k=1024)
+        >>> compulsory_traffic(problem)
+        Traffic(reads=393216, writes=135168)
+    """
+    queries = problem.batch * problem.heads_q * problem.len_q
+    first, stop = problem.visible_keys(0, problem.len_q)
+    keys = problem.batch * problem.heads_kv * max(0, stop - first)
+    element = problem.itemsize
+    return Traffic.of(
+        [
+            Line("forward", "read", "Q", element * queries * problem.head_dim),
+            Line("forward", "read", "K", element * keys * problem.head_dim),
+            Line("forward", "read", "V", element * keys * problem.head_dim_v),
+            Line("forward", "write", "O", element * queries * problem.head_dim_v),
+            Line("forward", "write", "LSE", STATISTIC * queries),
+        ]
+    )
+
+
 def flash_forward_traffic(problem: AttentionProblem, tile: TileShape) -> Traffic:
     """HBM bytes of the Flash Attention forward pass (loop order of version 2).
 

@@ -35,7 +35,10 @@ class Roofline:
         return self.peak / self.bandwidth
 
     def attainable(self, intensity: float) -> float:
-        """FLOP/s that a kernel of this intensity can reach at most."""
+        """FLOP/s that a kernel can reach at most that moves a byte for so many FLOPs.
+
+        Of an intensity in requested bytes no bound follows: what a cache answers does not cross.
+        """
         return min(self.peak, self.bandwidth * intensity)
 
     def bound(self, intensity: float) -> Bound:
@@ -76,8 +79,9 @@ def modelled_time(
 ) -> float:
     """Seconds a run would take if everything overlapped perfectly: the longest of its parts.
 
-    A modelled time, not a measured one: no launch cost, no cache, every unit at its peak. Real
-    kernels take longer; that they rarely take less is what makes the model useful.
+    A modelled time, not a measured one: no launch cost, every unit at its peak, every byte from
+    HBM. Of bytes that do cross HBM it is a lower bound. Of requested bytes it is none: a kernel
+    whose re-reads of K and V hit the L2 cache can take less.
 
         max(bytes / bandwidth, flops / peak, exponentials / exp_rate)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ..problem import AttentionProblem, TileShape
+from .footprint import padded
 from .spans import visible_pairs, visited_tiles
 
 Pass = Literal["forward", "backward"]
@@ -47,15 +48,16 @@ def backward_flops(problem: AttentionProblem) -> int:
 def issued_flops(problem: AttentionProblem, tile: TileShape, pass_: Pass = "forward") -> int:
     """FLOPs the matrix units run for the tiles that Flash Attention visits, all heads.
 
-    A tile costs BLOCK_M BLOCK_N products whether its pairs are visible or not; skipped tiles cost
-    nothing. The backward pass in three launches builds S and dP twice: seven products, not five.
+    A tile costs BLOCK_M BLOCK_N products whether its pairs are visible or not, each as wide as the
+    padded head dimension; skipped tiles cost nothing. The backward pass in three launches builds S
+    and dP twice: seven products, not five.
 
     Example:
         >>> causal = AttentionProblem(len_q=1024, len_k=1024, causal=True)
         >>> issued_flops(causal, TileShape(128, 128)) / forward_flops(causal)
         1.1239...
     """
-    dim, dim_v = problem.head_dim, problem.head_dim_v
+    dim, dim_v = padded(problem.head_dim), padded(problem.head_dim_v)
     tiles = visited_tiles(problem, tile)
     # dkdv and dq visit the same tiles as the forward pass, column by column and row by row
     products = dim + dim_v if pass_ == "forward" else (2 * dim + 2 * dim_v) + (2 * dim + dim_v)

@@ -61,10 +61,12 @@ class LaunchPlan:
         Scores, and in dkdv one operand more, count once again where they change their layout; with
         descriptors they stay in the registers of the warps that own their rows, 16 a warp.
 
-        Hopper and later keep a buffer per stage, Ampere one less; before that products are done
-        without tensor cores, on float32 operands and one buffer.
+        Hopper and the Blackwell of data centres keep a buffer per stage; Ampere, and the Blackwell
+        of desktops (sm_120), which multiplies as Ampere does, one less; before that products are
+        done without tensor cores, on float32 operands and one buffer.
         """
-        buffers = self.num_stages if device.capability >= (9, 0) else max(1, self.num_stages - 1)
+        each = (9, 0) <= device.capability < (12, 0)
+        buffers = self.num_stages if each else max(1, self.num_stages - 1)
         itemsize = itemsize if device.capability >= (8, 0) else 4
         m, n, both = self.tile.block_m, self.tile.block_n, self.block_d + self.block_dv
         stays, streams, scores = {

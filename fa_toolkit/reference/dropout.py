@@ -70,7 +70,7 @@ def check_dropout(dropout_p: float, seed: int | Tensor | None) -> float:
     """The probability as a float.
 
     Raises:
-        ArgumentError: if it is outside [0, 1), or there is dropout and no seed.
+        ArgumentError: if it is outside [0, 1), or there is dropout and no seed that is whole.
         DtypeError: if the seed is a tensor other than one int64.
     """
     p = float(dropout_p)
@@ -83,6 +83,14 @@ def check_dropout(dropout_p: float, seed: int | Tensor | None) -> float:
             "seed",
             expected=Text("a whole number, as dropout_p > 0", "dropout_p > 0 时要给出整数种子"),
             got="None",
+        )
+    if not isinstance(seed, Tensor) and seed is not None and not hasattr(seed, "__index__"):
+        # seeds near 0 would be one seed in floating point, once moved by 2^63
+        raise ArgumentError(
+            "seed",
+            expected=Text("a whole number", "整数"),
+            got=f"{seed!r} ({type(seed).__name__})",
+            hint="int(seed)",
         )
     if isinstance(seed, Tensor) and (seed.dtype != torch.int64 or seed.numel() != 1):
         got = f"{seed.dtype}, {list(seed.shape)}"
