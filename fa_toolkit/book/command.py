@@ -60,7 +60,7 @@ def numbers(text: str) -> list[int] | None:
 
 def run(options: argparse.Namespace) -> int:
     """Build, look, say; returns the exit status."""
-    from . import faults, site
+    from . import faults, keys, site
     from .running import RunError
 
     if not options.check:
@@ -84,6 +84,7 @@ def run(options: argparse.Namespace) -> int:
     if not (folder / "index.html").is_file():
         raise ArgumentError("--out", expected=Text("a built book", "建好的书"), got=str(folder))
     found = faults.look(folder)
+    found.faults += keys.look(folder)
     for fault in found.faults:
         print(fault, file=sys.stderr)
     if found.faults:

@@ -11,6 +11,7 @@ export function bareModel(state) {
   /** @type {Record<string, (() => void)[]>} */
   const heard = {};
   const model = {
+    heard, // who listens, by event
     get: (/** @type {string} */ name) => state[name],
     /** @param {string | Record<string, unknown>} name @param {unknown} [value] */
     set(name, value) {
