@@ -22,11 +22,13 @@ __all__ = [
     "copy_bandwidth",
     "departure",
     "export_progress",
+    "gpu",
     "hint",
     "import_progress",
     "interview",
     "kernel_view",
     "last_interview",
+    "on_gpu",
     "progress",
     "quiz",
     "readiness",
@@ -355,6 +357,38 @@ def kernel_view(
     from .kernels_shown import recorded_view
 
     return recorded_view(fn, args, kwargs, beside=beside, cut=cut, start=start)
+
+
+def gpu(choice: str | None = None) -> None:
+    """Say how the cells that need a GPU answer; with `choice`, decide it.
+
+    Args:
+        choice: "auto" (measure where there is a GPU), "no" (show what is recorded), "yes" (measure,
+            or say that it cannot be done). FA_GPU in the environment decides for every notebook.
+
+    Raises:
+        ArgumentError: if it is another word.
+    """
+    from . import gpu_choice as cells
+
+    if choice is not None:
+        cells.choose(choice)
+    cells.choice_card().show()
+
+
+def on_gpu(cell: str) -> None:
+    """A cell that needs a GPU: measured where there is one, else one sentence and what is recorded.
+
+    Args:
+        cell: its id, such as "06.forward".
+
+    Raises:
+        UnknownNameError: if there is no such cell.
+        BackendUnavailable: if `fa.course.gpu("yes")` was said and there is no GPU.
+    """
+    from . import gpu_choice as cells
+
+    cells.show(cell)
 
 
 def show_verdict(verdict: Any) -> None:

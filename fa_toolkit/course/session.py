@@ -11,8 +11,9 @@ from typing import Any
 
 from .. import __version__
 from ..language import Text, say
-from . import cards, chapters
+from . import cards, chapters, gpu_choice
 from .cards import Card, shell
+from .gpu_cells import CELLS
 from .memory import standings
 
 _MEANING = {
@@ -30,6 +31,7 @@ _NO_GPU = Text("CPU ({kind}); no GPU, none is needed", "CPU（{kind}）；没有
 _LABELS = {
     "device": Text("Device", "设备"),
     "kernels": Text("Kernels", "Kernel"),
+    "gpu": Text("GPU cells", "GPU 格子"),
     "versions": Text("Versions", "版本"),
 }
 _PROGRESS = Text("Done, by chapter", "各章进度")
@@ -44,6 +46,8 @@ def start_card(chapter: int) -> Card:
         (say(_LABELS["kernels"]), _kernels(mode)),
         (say(_LABELS["versions"]), _versions()),
     ]
+    if any(cell.startswith(f"{chapter:02d}.") for cell in CELLS):
+        rows.insert(2, (say(_LABELS["gpu"]), gpu_choice.sentence()))
     warning = chapters.mismatch(chapters.notebook_version())
     cells = [(f"{s.chapter:02d}", s.done, s.total) for s in standings()]
     body = (
