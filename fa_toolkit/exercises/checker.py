@@ -18,6 +18,7 @@ from .clock import charge
 from .compare import budgets, mismatch, parts, truth_of
 from .departure import find_departure
 from .diagnose import Attempt, diagnose
+from .edited import Failure
 from .report import Diagnosis, Finding, Report
 from .report import Outcome as Verdict
 from .rules import broken
@@ -52,6 +53,7 @@ class _Check:
         self.run: set[str] = set()
         self.errors: list[Text | str] = []
         self.attempts: list[Attempt] = []
+        self.failures: list[Failure] = []
         self.left = seconds.check  # for all calls together; judging is not the learner's time
         self.stopped = self.untouched = False
 
@@ -77,6 +79,8 @@ class _Check:
             self.untouched = found.kind == "stub" and not self.attempts and not self.errors
             note = found.sentence or _LEFT_OUT
             self.errors.append(note)
+            if found.kind == "error":
+                self.failures.append(Failure(index, note))
             for name in names:
                 self.fail(name, note)
             return
@@ -213,7 +217,7 @@ def _report(exercise: Exercise, state: _Check) -> Report:
     named: tuple[Diagnosis, ...] = ()
     departure = None
     if not passed:
-        named = diagnose(exercise, state.attempts)
+        named = diagnose(exercise, state.attempts, state.failures)
     if not passed and not state.stopped:
         departure = find_departure(exercise, state.attempts, state.call)
     note: Text | str = state.errors[-1 if state.stopped else 0] if state.errors else ""

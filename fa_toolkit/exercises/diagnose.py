@@ -12,6 +12,8 @@ import torch
 
 from ..language import Text
 from .compare import budgets, close, parts, plain, truth_of
+from .edited import Failure, edits_of_answer, told
+from .outside import outside
 from .report import Diagnosis
 from .spec import Exercise, Variant
 from .symptoms import Seen, symptoms
@@ -32,18 +34,29 @@ class Attempt:
     value: Any
 
 
-def diagnose(exercise: Exercise, attempts: Sequence[Attempt]) -> tuple[Diagnosis, ...]:
+def diagnose(
+    exercise: Exercise, attempts: Sequence[Attempt], failures: Sequence[Failure] = ()
+) -> tuple[Diagnosis, ...]:
     """Named mistakes for these attempts, likeliest first.
 
     A variant explains an answer if it gives the learner's results on every attempt, right and wrong
-    ones, and is wrong on at least one. If none does, the plain cases alone decide; then a variant
-    that explains most of what is wrong and contradicts nothing that is right; then symptoms.
+    ones, and is wrong on at least one. If none does, an edit of the solution is looked for that
+    does; then the plain cases alone decide; then a variant that explains most of what is wrong and
+    contradicts nothing that is right; then symptoms.
     """
     known = [x for x in (_known(exercise, attempt) for attempt in attempts) if x is not None]
-    if len(known) < len(attempts) and not known:
+    if not known and not failures:
         return ()
     weighed = _weigh(exercise, known)
     named = [w.variant for w in weighed if w.explains(known)]
+    edited = None
+    if len(known) == len(attempts) and (failures or not named) and _is_wrong(known, failures):
+        edited = _edited(exercise, attempts, known, failures)
+    if edited is not None and (failures or not named):
+        return (edited, *(Diagnosis(v.id, v.text, _passage(exercise, v)) for v in named[:1]))
+    beyond = outside(exercise, failures)
+    if beyond is not None:
+        return (beyond, *(Diagnosis(v.id, v.text, _passage(exercise, v)) for v in named[:1]))
     side = [x for x in known if x.property not in _SIDE]
     named = named or [w.variant for w in weighed if w.explains(side)]
     if not named:
@@ -58,6 +71,33 @@ def diagnose(exercise: Exercise, attempts: Sequence[Attempt]) -> tuple[Diagnosis
         found += symptoms(exercise, seen)
     once = {item.id: item for item in reversed(found)}
     return tuple(item for item in found if once[item.id] is item)[:_MOST]
+
+
+def _is_wrong(known: Sequence[_Known], failures: Sequence[Failure]) -> bool:
+    return bool(failures) or any(x.wrong for x in known)
+
+
+def _edited(
+    exercise: Exercise,
+    attempts: Sequence[Attempt],
+    known: Sequence[_Known],
+    failures: Sequence[Failure],
+) -> Diagnosis | None:
+    """The edit of the solution that gives the learner's results."""
+    of_case = {a.index: x for a, x in zip(attempts, known, strict=True)}
+
+    def same(index: int, value: Any) -> bool:
+        made, x = parts(exercise, value), of_case[index]
+        if isinstance(made, Text):
+            return False
+        return all(_same(g, w, a) for g, w, a in zip(x.got, made, x.allowed, strict=True))
+
+    found = edits_of_answer(exercise, [(a.index, a.value) for a in attempts], failures, same)
+    if not found:
+        return None
+    passage = exercise.passage
+    at = None if passage is None else (passage.chapter, passage.section)
+    return Diagnosis(f"edit-{found[0].kind}", told(found), at)
 
 
 def _passage(exercise: Exercise, variant: Variant) -> tuple[int, Text] | None:
