@@ -175,6 +175,7 @@ def _parser() -> argparse.ArgumentParser:
     interview.add_argument("--minutes", type=int, default=20, help=say(_OPTIONS["minutes"]))
     interview.add_argument("--topics", default="", help=say(_OPTIONS["topics"]))
     interview.add_argument("--level", default="adaptive", help=say(_OPTIONS["level"]))
+    interview.add_argument("--all", action="store_true", help=say(_OPTIONS["everything"]))
     interview.add_argument("--save", type=Path, metavar="FILE", help=say(_OPTIONS["save"]))
 
     progress = add("progress", _progress)
@@ -269,7 +270,9 @@ def _interview(options: argparse.Namespace) -> int:
     from .rehearsing import interview
 
     topics = [name.strip() for name in options.topics.split(",") if name.strip()]
-    return interview(options.minutes, topics, options.level, save=options.save)
+    return interview(
+        options.minutes, topics, options.level, save=options.save, everything=options.all
+    )
 
 
 def _progress(options: argparse.Namespace) -> int:

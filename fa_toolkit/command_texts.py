@@ -63,6 +63,10 @@ OPTIONS = {
         "adaptive (the default) follows your answers; warm-up, core, senior",
         "adaptive（默认）随回答调整；也可 warm-up、core、senior",
     ),
+    "everything": Text(
+        "ask about all chapters, not only about those that were opened",
+        "问所有章的题，不只问打开过的章",
+    ),
     "save": Text("write the report to a .md or .html file", "把报告写成 .md 或 .html 文件"),
     "export": Text("write every answer to a new file", "把全部作答写入新文件"),
     "import": Text("add the answers of an exported file", "加入导出文件里的作答"),

@@ -59,10 +59,14 @@ def interview(
     level: str,
     *,
     save: Path | None = None,
+    everything: bool = False,
     ask: Ask = input,
     **options: Any,
 ) -> int:
     """Hold a mock interview and print its report.
+
+    Args:
+        everything: ask about all chapters, not only about those that were opened.
 
     Raises:
         ArgumentError, UnknownNameError: if there is no such interview, before it begins.
@@ -74,7 +78,8 @@ def interview(
     if save is not None and (save.suffix not in (".md", ".html") or save.exists()):
         raise ArgumentError("--save", expected=_ENDINGS, got=str(save))
     out, held = console(), interview_state(**options)
-    held.start(plan(minutes, topics, level, held.bank))
+    chapters = () if everything else held.opened
+    held.start(plan(minutes, topics, level, held.bank, chapters))
     out.print(say(_INTRO, minutes=minutes), style="dim")
     try:
         while held.phase == "asking":

@@ -261,13 +261,20 @@ def track(name: str = "short") -> None:
 
 
 def interview(
-    *, minutes: int | None = None, topics: Sequence[str] = (), level: str | None = None
+    *,
+    minutes: int | None = None,
+    topics: Sequence[str] = (),
+    level: str | None = None,
+    everything: bool = False,
 ) -> Any:
     """A mock interview as a card: choose, answer against the clock, read the report.
+
+    It asks about the chapters that were opened, about all of them if none was.
 
     Args:
         minutes: chosen beforehand, as are `topics` (ids) and `level` ("adaptive", "warm-up",
             "core", "senior"); the card lets the candidate change all of them.
+        everything: ask about all chapters, opened or not.
 
     Raises:
         ArgumentError, UnknownNameError: if there is no such interview.
@@ -276,7 +283,7 @@ def interview(
     from .rehearsal import interview_state, plan
 
     held = interview_state()
-    held.plan = plan(minutes, topics, level, held.bank)
+    held.plan = plan(minutes, topics, level, held.bank, () if everything else held.opened)
     return InterviewCard(held)
 
 

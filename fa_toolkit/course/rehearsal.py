@@ -7,6 +7,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from ..language import Text, current, say, using
+from ..progress import reading
 from ..progress.readiness import Topic, readiness
 from ..progress.rows import Attempt
 from ..progress.schedule import Review, Schedule
@@ -105,8 +106,14 @@ def standing(now: datetime | None = None) -> list[Topic]:
 
 
 def weak() -> dict[str, float]:
-    """Readiness by topic, so that an interview can begin with the weaker ones."""
-    return {topic.name: topic.score for topic in standing()}
+    """Readiness by topic, of those with answers, so that an interview can begin with the weaker."""
+    return {topic.name: topic.score for topic in standing() if topic.standing != "unseen"}
+
+
+def opened() -> set[int]:
+    """Chapters of which a cell was run or a question answered, in interviews aside."""
+    answered = {a.chapter for a in store().attempts() if "interview" not in (a.detail or {})}
+    return answered | reading.chapters(store())
 
 
 def interview_state(**options: Any) -> Any:
@@ -117,6 +124,7 @@ def interview_state(**options: Any) -> Any:
     return Interview(
         seed=f"{kept.learner} {len(kept.interviews())}",
         weak=weak(),
+        opened=opened(),
         learner=str(kept.learner),
         record=kept.record,
         keep=kept.keep_interview,
@@ -124,16 +132,22 @@ def interview_state(**options: Any) -> Any:
     )
 
 
-def plan(minutes: int | None, topics: Sequence[str], level: str | None, bank: Bank) -> Any:
+def plan(
+    minutes: int | None,
+    topics: Sequence[str],
+    level: str | None,
+    bank: Bank,
+    chapters: Sequence[int] = (),
+) -> Any:
     """What was chosen for an interview, checked against the bank."""
     from ..interview import Plan
 
-    chosen: dict[str, Any] = {"topics": tuple(topics)}
+    chosen: dict[str, Any] = {"topics": tuple(topics), "chapters": tuple(chapters)}
     if minutes is not None:
         chosen["minutes"] = minutes
     if level is not None:
         chosen["level"] = level
-    made = Plan(**chosen)
+    made = Plan(**chosen).fitting(bank)
     made.check(bank)
     return made
 

@@ -18,6 +18,8 @@ UP, DOWN = 85, 60
 OTHER_KIND = 0.75
 #: missing points of this weight together are worth a probe
 WORTH_ASKING = 25
+#: readiness that a topic is taken to have before its first question: neither weak nor strong
+UNSEEN = 50.0
 
 
 def next_subject(
@@ -36,7 +38,8 @@ def next_subject(
 
     Args:
         left: seconds that remain; a question that cannot be answered in them comes last.
-        weak: readiness by topic, 0..100; a topic that is not in it counts as 0.
+        weak: readiness by topic, 0..100; a topic that is not in it counts as UNSEEN, so that what
+            was never read does not pass for what is known least.
     """
     asked = {turn.question.id for turn in turns}
     open_ones = [q for q in bank.questions.values() if q.id not in asked and plan.admits(q)]
@@ -55,7 +58,7 @@ def next_subject(
             SECONDS[question.kind] / 2 > left,
             off + other_kind * (OTHER_KIND + abs(lag) / 2),
             sum(question.topic == earlier.topic for earlier in done),
-            weak.get(question.topic, 0) // 20,
+            weak.get(question.topic, UNSEEN) // 20,
             not question.core,
             ties[question.id],
         )
@@ -75,12 +78,13 @@ def _wanted_rank(turns: Sequence[Turn]) -> int:
     return rank
 
 
-def follow_up(turns: Sequence[Turn], bank: Bank) -> Turn | None:
+def follow_up(turns: Sequence[Turn], bank: Bank, plan: Plan) -> Turn | None:
     """What to ask because of the last answer, None if a new subject is next.
 
     A wrong idea is quoted back first. What the grader did not understand is asked again. Then the
-    heaviest point that is missing leads to another question on the same claim of the source, and
-    where the bank has none, to "what would you add". One follow-up for each subject.
+    heaviest point that is missing leads to another question on the same claim of the source, or to
+    the question that the point brings along, or to a short one on the same topic, and where the
+    plan admits none of these to "what would you add". One follow-up for each subject.
     """
     last = turns[-1] if turns else None
     if last is None or last.kind != "main" or last.verdict is None or last.passed:
@@ -88,9 +92,9 @@ def follow_up(turns: Sequence[Turn], bank: Bank) -> Turn | None:
     if not isinstance(last.question, TextQuestion):
         if last.verdict.score == 100:
             return None
-        other = _on_claims(last.question.claims, last.question, turns, bank)
+        other = _short(last.question, turns, bank, plan, claims=last.question.claims)
         return Turn(other, "claim") if other else None
-    return _probe(last, last.question) or _on_missing(last, last.question, turns, bank)
+    return _probe(last, last.question) or _on_missing(last, last.question, turns, bank, plan)
 
 
 def _probe(last: Turn, question: TextQuestion) -> Turn | None:
@@ -108,39 +112,53 @@ def _probe(last: Turn, question: TextQuestion) -> Turn | None:
 
 
 def _on_missing(
-    last: Turn, question: TextQuestion, turns: Sequence[Turn], bank: Bank
+    last: Turn, question: TextQuestion, turns: Sequence[Turn], bank: Bank, plan: Plan
 ) -> Turn | None:
     verdict, weights = last.verdict, question.weights
     assert verdict is not None
     missing = sorted(verdict.missing, key=lambda item: -weights[item.id])
     if sum(weights[item.id] for item in missing) < WORTH_ASKING:
         return None
+    asks = {point.id for point in question.key_points if point.ask is not None}
     for item in missing:
-        other = _on_claims(item.claims, question, turns, bank)
+        other = _short(question, turns, bank, plan, claims=item.claims)
         if other is not None:
             return Turn(other, "claim", item.id)
-    return Turn(question, "more")
+        if item.id in asks:
+            return Turn(question, "more", item.id)
+    other = _short(question, turns, bank, plan)
+    return Turn(other, "claim") if other else Turn(question, "more")
 
 
-def _on_claims(
-    claims: Sequence[str], question: Question, turns: Sequence[Turn], bank: Bank
+def _short(
+    question: Question,
+    turns: Sequence[Turn],
+    bank: Bank,
+    plan: Plan,
+    *,
+    claims: Sequence[str] | None = None,
 ) -> Question | None:
-    """The nearest short question on these claims that was not asked yet."""
+    """The nearest short question on these claims, or on the same topic, that was not asked yet.
+
+    Only what the plan admits; after an answer that lacked something nothing harder if there is
+    anything else.
+    """
     asked = {turn.question.id for turn in turns}
     rank = _RANKS.index(question.level)
+
+    def shared(other: Question) -> float:
+        if claims is None:
+            return float(other.topic == question.topic)
+        return len(set(claims) & set(other.claims)) / max(1, len(other.claims))
+
+    def order(other: Question) -> tuple[object, ...]:
+        step = _RANKS.index(other.level) - rank
+        near = (other.topic != question.topic, -shared(other))
+        return (step > 0, *near, abs(step), SECONDS[other.kind], other.id)
+
     found = [
         other
         for other in bank.questions.values()
-        if other.id not in asked and other.kind != "text" and set(claims) & set(other.claims)
+        if other.kind != "text" and other.id not in asked and plan.admits(other) and shared(other)
     ]
-    return min(
-        found,
-        key=lambda other: (
-            other.topic != question.topic,
-            -len(set(claims) & set(other.claims)) / len(other.claims),
-            abs(_RANKS.index(other.level) - rank),
-            SECONDS[other.kind],
-            other.id,
-        ),
-        default=None,
-    )
+    return min(found, key=order, default=None)  # type: ignore[arg-type]

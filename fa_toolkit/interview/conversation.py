@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -36,6 +36,8 @@ class Interview:
         bank: a bank of your own.
         seed: interviews of different seeds ask differently; the same seed and answers, the same.
         weak: readiness by topic, so that weaker topics come first.
+        opened: numbers of the chapters the candidate has opened: what is asked unless the plan
+            says otherwise.
         learner: whoever answers; decides the order of options.
         record: called with every first answer to a question, as a quiz does.
         keep: called with a name, the report so far, and whether the interview is over.
@@ -50,6 +52,7 @@ class Interview:
         bank: Bank | None = None,
         seed: str = "",
         weak: Mapping[str, float] | None = None,
+        opened: Iterable[int] = (),
         learner: str = "",
         record: Callable[[Attempt], object] | None = None,
         keep: Callable[..., object] | None = None,
@@ -60,7 +63,8 @@ class Interview:
         self.bank = load_bank() if bank is None else bank
         self.seed, self.weak, self.learner = seed, dict(weak or {}), learner
         self._record, self._keep, self._clock, self._now = record, keep, clock, now
-        self.plan = Plan()
+        self.opened = tuple(sorted(set(opened)))
+        self.plan = Plan(chapters=self.opened)
         self._clear()
 
     def _clear(self) -> None:
@@ -95,6 +99,7 @@ class Interview:
         Raises:
             UnknownNameError, ArgumentError: if the bank cannot serve the plan.
         """
+        plan = plan.fitting(self.bank)
         plan.check(self.bank)
         self._clear()
         self.plan, self.phase = plan, "asking"
@@ -166,7 +171,7 @@ class Interview:
             self._next()
 
     def _next(self) -> None:
-        self.turn = choosing.follow_up(self.turns, self.bank)
+        self.turn = choosing.follow_up(self.turns, self.bank, self.plan)
         if self.turn is None:
             question = choosing.next_subject(
                 self.turns, self.plan, self.bank, left=self.left, seed=self.seed, weak=self.weak

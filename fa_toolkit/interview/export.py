@@ -96,7 +96,7 @@ def _chapter(row: Mapping[str, Any]) -> str:
 
 def tags(point: Mapping[str, Any]) -> list[str]:
     """What must be said beside a point: the contrary was said, fatal, or taken back."""
-    names = ("otherwise", "elsewise", "fatal", "taken_back")
+    names = ("otherwise", "elsewise", "fatal", "taken_back", "withdrawn")
     return [label(name) for name in names if point.get(name)]
 
 
@@ -124,9 +124,11 @@ def _question(number: int, entry: Mapping[str, Any]) -> list[str]:
     for name, text in (
         ("yours", label("passed") if entry["passed"] else _literal(entry["answer"])),
         ("probed", _literal(entry["probe"]["answer"]) if entry["probe"] else ""),
+        ("note", entry.get("note", "")),
         ("model", entry["model"]),
         ("explained", entry["explain"]),
         ("follow", entry["follow_up"]),
+        ("follow_answer", entry.get("follow_up_answer", "")),
     ):
         if text:
             lines += ["", f"*{label(name)}{colon}* {text}"]
@@ -156,6 +158,12 @@ def plain(report: Report) -> str:
                 lines += [f"      {tag}" for tag in tags(point)]
                 if point["why"]:
                     lines.append(textwrap.indent(to_plain(point["why"]), "      "))
+        notes = [
+            (number, e["note"]) for number, e in enumerate(report["questions"], 1) if e.get("note")
+        ]
+        lines += [
+            line for number, note in notes for line in ("", f"{say(w.QUESTION, n=number)}: {note}")
+        ]
         if report["reread"]:
             lines += ["", label("reread"), *(f"  {_chapter(row)}" for row in report["reread"])]
         return "\n".join(lines)
@@ -217,9 +225,11 @@ def _question_html(number: int, entry: Mapping[str, Any]) -> str:
     rows = [("yours", html.escape(answer))]
     if entry["probe"]:
         rows.append(("probed", html.escape(entry["probe"]["answer"])))
+    rows.append(("note", html.escape(entry.get("note", ""))))
     rows.append(("model", to_html(entry["model"])))
     rows.append(("explained", to_html(entry["explain"])))
     rows.append(("follow", to_html(entry["follow_up"])))
+    rows.append(("follow_answer", to_html(entry.get("follow_up_answer", ""))))
     cells = "".join(f"<dt>{label(name)}</dt><dd>{text}</dd>" for name, text in rows if text)
     halves = ""
     if entry["probe"] and entry["before"] != entry["score"]:

@@ -42,6 +42,7 @@ function choosing(view, uid, begin) {
     h("p", { class: "fi-intro" }, labels.choose),
     segments(`fi-minutes-${uid}`, labels.minutes, choose.minutes, picked.minutes, (value) => { picked.minutes = value; say(); }),
     segments(`fi-level-${uid}`, labels.level, choose.levels, picked.level, (value) => { picked.level = value; }),
+    choose.scopes.length ? segments(`fi-scope-${uid}`, labels.scope, choose.scopes, picked.scope, (value) => { picked.scope = value; }) : null,
     h("fieldset", { class: "fi-row" }, h("legend", {}, labels.topics), h("div", { class: "fi-topics" },
       h("label", { class: "fi-topic" }, every, h("span", {}, labels.all)), boxes.map(([, label]) => label))),
     h("div", { class: "fq-foot fq-foot-ask" }, h("button", { type: "submit", class: "fq-button fq-main" }, labels.start), about,
@@ -91,12 +92,14 @@ function reading(view, open) {
     h("div", { class: "fi-inside" },
       q.halves ? h("p", { class: "fq-why" }, q.halves) : null,
       h("h4", {}, labels.yours), h("p", { class: "fq-own fq-answer" }, q.answer),
+      q.note ? [h("h4", {}, labels.note), h("p", { class: "fq-why" }, q.note)] : null,
       q.probe_answer ? [h("h4", { html: q.probe_lead }), h("p", { class: "fq-own fq-answer" }, q.probe_answer)] : null,
       q.said.length ? [h("h4", {}, labels.said), h("ul", { class: "fq-rows" }, q.said.map((item) => h("li", {}, mark("ok"), h("div", {}, h("span", { html: item.html }), quote(item.quote, true)))))] : null,
       q.recovered.length ? [h("h4", {}, labels.recovered), h("ul", { class: "fq-rows" }, q.recovered.map((html) => h("li", {}, mark("part"), h("div", { html }))))] : null,
       h("h4", {}, q.model ? labels.model : labels.explained), h("p", { class: "fq-model", html: q.model || q.explain }),
       q.listens ? [h("h4", {}, labels.listens), h("p", { class: "fq-why", html: q.listens })] : null,
-      q.follow_up ? [h("h4", {}, labels.follow), h("p", { class: "fq-why", html: q.follow_up })] : null));
+      q.follow_up ? [h("h4", {}, labels.follow), h("p", { class: "fq-why", html: q.follow_up }),
+        h("details", {}, h("summary", {}, labels.follow_answer), h("p", { class: "fq-why", html: q.follow_up_answer }))] : null));
   return [
     h("p", { class: "fi-summary" }, report.summary),
     report.blocked ? h("p", { class: "fi-blocked" }, mark("wrong"), " ", h("span", { html: report.blocked })) : null,

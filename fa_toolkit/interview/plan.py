@@ -1,10 +1,10 @@
-"""What the candidate chooses before an interview: minutes, topics, level. Asks nothing itself."""
+"""What the candidate chooses before an interview: minutes, topics, level, chapters. Asks nothing."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from ..errors import ArgumentError, UnknownNameError
@@ -38,6 +38,7 @@ class Plan:
         minutes: how long it lasts.
         topics: ids of topics; none for all.
         level: of the questions; "adaptive" begins at core and follows the answers.
+        chapters: numbers of the chapters that teach what may be asked; none for all.
 
     Raises:
         ArgumentError: if the minutes or the level are none that can be held.
@@ -46,6 +47,7 @@ class Plan:
     minutes: int = 20
     topics: tuple[str, ...] = ()
     level: Level = "adaptive"
+    chapters: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         whole = isinstance(self.minutes, int) and not isinstance(self.minutes, bool)
@@ -82,7 +84,14 @@ class Plan:
     def admits(self, question: Question) -> bool:
         """Whether a question may be asked in this interview."""
         topical = not self.topics or question.topic in self.topics
-        return topical and self.level in ("adaptive", question.level)
+        taught = not self.chapters or int(question.see) in self.chapters
+        return topical and taught and self.level in ("adaptive", question.level)
+
+    def fitting(self, bank: Bank) -> Plan:
+        """This plan, or the same over all chapters if those chosen leave nothing to ask."""
+        if any(self.admits(question) for question in bank.questions.values()):
+            return self
+        return replace(self, chapters=())
 
 
 def topics(bank: Bank) -> dict[str, int]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ..language import Language, say, using
+from ..language import Language, current, say, using
+from ..quiz import wording
 from ..quiz.models import Question
 from ..quiz.text_question import TextQuestion
 from ..quiz.verdict import Item
@@ -16,10 +18,15 @@ if TYPE_CHECKING:
     from .conversation import Interview
 
 JSON = dict[str, Any]
+_CODE = re.compile(r"```.*?```", re.DOTALL)
 
 
 def lead(turn: Turn) -> str:
     """The sentence that leads over from the last answer, "" for a new subject."""
+    if turn.kind == "more" and isinstance(turn.question, TextQuestion):
+        for point in turn.question.key_points:
+            if point.id == turn.about and point.ask is not None:
+                return point.ask[current()]
     return say(w.LEADS[turn.kind], quote=turn.quote) if turn.kind in w.LEADS else ""
 
 
@@ -34,6 +41,7 @@ def report(held: Interview) -> JSON:
             "minutes": held.plan.minutes,
             "level": held.plan.level,
             "chosen": list(held.plan.topics),
+            "chapters": list(held.plan.chapters),
             "seconds": round(held.elapsed),
             "score": round(sum(scores) / len(scores)) if scores else 0,
             "topics": _topics(entries),
@@ -62,7 +70,7 @@ def _entry(held: Interview, main: Turn, probe: Turn | None) -> JSON:
 
     written = isinstance(question, TextQuestion)
     against = main.verdict.contradicted if main.verdict else ()
-    context = "" if written else question.prompt[lang]
+    context = "" if written else _without_code(question.prompt[lang])
 
     def point(item: Item, **more: Any) -> JSON:
         sections = _sections(held, item, question)
@@ -75,6 +83,7 @@ def _entry(held: Interview, main: Turn, probe: Turn | None) -> JSON:
             context=context,
             fatal=item.id in came.fatal,
             taken_back=item in came.taken_back,
+            withdrawn=item in came.withdrawn,
             otherwise=item in against and written,
             elsewise=item in against and question.kind in ("order", "match", "trace"),
         )
@@ -93,25 +102,54 @@ def _entry(held: Interview, main: Turn, probe: Turn | None) -> JSON:
         "score": came.score,
         "before": came.before,
         "said": [{"text": i.text, "quote": quotes.get(i.id, "")} for i in came.said],
-        "recovered": [point(item) for item in came.recovered],
+        "recovered": [
+            point(item, cleared=item in came.cleared) for item in (*came.cleared, *came.recovered)
+        ],
         "missing": [point(item) for item in _missing(main, came, lang)],
-        "wrong": _once([wrong(item) for item in (*_apart(came.wrong, against), *came.taken_back)]),
+        "wrong": _once(
+            [
+                wrong(item)
+                for item in (*_apart(came.wrong, against), *came.withdrawn, *came.taken_back)
+            ]
+        ),
+        "note": _why_nothing(main),
         "probe": None
         if probe is None
         else {"lead": lead(probe), "answer": probe.verdict.said if probe.verdict else ""},
         "explain": "" if written else question.explain[lang],
         "model": question.model_answer[lang] if isinstance(question, TextQuestion) else "",
         "listens": question.listens_for[lang] if isinstance(question, TextQuestion) else "",
-        "follow_up": question.follow_up[lang] if question.follow_up else "",
+        **_goes_on(question, lang),
         "chapter": question.see,
     }
+
+
+def _why_nothing(main: Turn) -> str:
+    """Why an answer earned little that looks as if it said much, "" if it did not."""
+    filling = main.verdict is not None and main.verdict.details.get("filling")
+    return say(wording.LABELS["filling"]) if filling else ""
+
+
+def _goes_on(question: Question, lang: Language) -> JSON:
+    """The question an interviewer might ask next, and what a good answer to it says."""
+    asked, answer = question.follow_up, question.follow_up_answer
+    shown = asked is not None and answer is not None
+    return {
+        "follow_up": asked[lang] if asked and shown else "",
+        "follow_up_answer": answer[lang] if answer and shown else "",
+    }
+
+
+def _without_code(text: str) -> str:
+    """A prompt as a summary shows it: its code stands beside the question."""
+    return _CODE.sub(" ", text).strip()
 
 
 def _missing(main: Turn, came: Outcome, lang: Language) -> tuple[Item, ...]:
     """What was missed: points of a written answer; of another kind the question itself."""
     question = main.question
     if not isinstance(question, TextQuestion):
-        item = Item(question.id, question.prompt[lang], why=question.explain[lang])
+        item = Item(question.id, question.explain[lang])
         return () if came.score == 100 or came.wrong else (item,)
     if main.verdict is not None:
         return came.missing
@@ -143,6 +181,8 @@ def _overlap(one: Item, other: Item) -> bool:
 
 def _sections(held: Interview, item: Item, question: Question) -> list[str]:
     claims, lang = held.bank.claims, held.lang
+    if not item.claims and question.papers:  # nearer to the point than the claims of the question
+        return list(dict.fromkeys(question.papers))
     named = [name for name in (item.claims or question.claims) if name in claims]
     found = [f"{name} · {claims[name].section[lang]}" for name in named]
     return list(dict.fromkeys([*found, *([] if found else question.papers)]))

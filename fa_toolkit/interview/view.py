@@ -50,12 +50,27 @@ def _choices(held: Interview) -> JSON:
             {"value": name, "label": held.bank.topics[name][held.lang], "count": count}
             for name, count in topics(held.bank).items()
         ],
+        "scopes": _scopes(held),
         "chosen": {
             "minutes": held.plan.minutes,
             "level": held.plan.level,
             "topics": list(held.plan.topics),
+            "scope": "opened" if held.plan.chapters else "all",
         },
     }
+
+
+def _scopes(held: Interview) -> list[JSON]:
+    """All chapters or those that were opened; nothing to choose where these are the same."""
+    taught = {int(question.see) for question in held.bank.questions.values()}
+    opened = [number for number in held.opened if number in taught]
+    if not opened or set(opened) == taught:
+        return []
+    numbers = ", ".join(f"{number:02d}" for number in opened)
+    return [
+        {"value": "opened", "label": say(w.LABELS["opened"], n=numbers)},
+        {"value": "all", "label": say(w.LABELS["all_chapters"])},
+    ]
 
 
 def _asking(held: Interview) -> JSON:
@@ -124,6 +139,11 @@ def _point(entry: JSON, point: JSON) -> JSON:
     }
 
 
+def _recovered(point: JSON) -> str:
+    tag = f" ({say(w.LABELS['cleared'])})" if point.get("cleared") else ""
+    return to_html(point["text"]) + to_html(tag)
+
+
 def _question(number: int, entry: JSON) -> JSON:
     probe = entry["probe"]
     halves = ""
@@ -141,9 +161,11 @@ def _question(number: int, entry: JSON) -> JSON:
         "probe_lead": to_html(probe["lead"]) if probe else "",
         "probe_answer": probe["answer"] if probe else "",
         "said": [{"html": to_html(i["text"]), "quote": i["quote"]} for i in entry["said"]],
-        "recovered": [to_html(item["text"]) for item in entry["recovered"]],
+        "recovered": [_recovered(item) for item in entry["recovered"]],
         "model": to_html(entry["model"]),
         "explain": to_html(entry["explain"]),
         "listens": to_html(entry["listens"]),
+        "note": entry["note"],
         "follow_up": to_html(entry["follow_up"]),
+        "follow_up_answer": to_html(entry["follow_up_answer"]),
     }

@@ -85,6 +85,7 @@ class InterviewCard(anywidget.AnyWidget):
                     minutes=message.get("minutes", 20),
                     topics=tuple(map(str, topics)) if isinstance(topics, list) else (),
                     level=message.get("level", "adaptive"),
+                    chapters=() if message.get("scope") == "all" else held.opened,
                 )
                 held.start(plan)
             except FaError as error:

@@ -67,7 +67,12 @@ LABELS: Mapping[str, Text] = {
     "explained": Text("Explanation", "讲解"),
     "listens": Text("What an interviewer listens for", "面试官在听什么"),
     "recovered": Text("said only when asked again: half its weight", "追问后才说到：按一半计分"),
-    "taken_back": Text("taken back when asked: half the penalty", "追问后改正：扣分减半"),
+    "taken_back": Text("corrected when asked: half the penalty", "追问后改正：扣分减半"),
+    "withdrawn": Text(
+        "taken back without saying what is right: the penalty stays",
+        "只说收回，没说正确的是什么：照扣",
+    ),
+    "cleared": Text("defended when asked, with good reason: it counts", "追问后说清了理由：计分"),
     "fatal": Text("in an interview this alone can end the topic", "面试里单凭这一条就可能出局"),
     "otherwise": Text("the contrary was said", "说反了"),
     "elsewise": Text("this is how it goes; you had it otherwise", "应当这样，你答的不同"),
@@ -78,6 +83,11 @@ LABELS: Mapping[str, Text] = {
     "html": Text("Save as HTML", "存为 HTML"),
     "chapter": Text("chapter {number}", "第 {number} 章"),
     "follow": Text("A real interviewer might go on", "真实面试可能接着问"),
+    "follow_answer": Text("What a good answer says", "好的回答会说"),
+    "scope": Text("Chapters", "章节"),
+    "opened": Text("those I have opened: {n}", "我打开过的：{n}"),
+    "all_chapters": Text("all", "全部"),
+    "note": Text("Why so little counted", "为什么不计分"),
 }
 QUESTION = Text("Question {n}", "第 {n} 题")
 FOLLOW_UP = Text("Question {n}, follow-up", "第 {n} 题，追问")

@@ -30,6 +30,12 @@ def cells(store: Store, chapter: int) -> frozenset[str]:
     return frozenset(row[0] for row in store._do(lambda c: c.execute(query, (chapter,)).fetchall()))
 
 
+def chapters(store: Store) -> frozenset[int]:
+    """The chapters of which a cell was ever run."""
+    query = "SELECT DISTINCT chapter FROM reading"
+    return frozenset(row[0] for row in store._do(lambda c: c.execute(query).fetchall()))
+
+
 def place(store: Store, chapter: int | None = None) -> Place | None:
     """The last cell that was run, in one chapter or in all; None before the first."""
     query = (

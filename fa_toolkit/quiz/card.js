@@ -355,7 +355,8 @@ function render({ model, el }) {
 
   const judged = (view) => {
     const { verdict, labels } = view;
-    const follow = h("p", { class: "fq-follow", hidden: true, html: verdict.follow_up });
+    const follow = h("div", { class: "fq-follow", hidden: true }, h("p", { html: verdict.follow_up }),
+      verdict.follow_up_answer ? h("details", {}, h("summary", {}, labels.follow_answer), h("p", { class: "fq-why", html: verdict.follow_up_answer })) : null);
     const toggle = verdict.follow_up ? h("button", {
       type: "button", class: "fq-button", "aria-expanded": "false",
       onclick: () => { follow.hidden = !follow.hidden; toggle.setAttribute("aria-expanded", String(!follow.hidden)); },

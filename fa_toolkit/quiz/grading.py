@@ -122,12 +122,16 @@ def _cited(verdict: Verdict, question: Question, bank: Bank) -> Verdict:
     if not verdict.judged:
         return verdict
     lang = verdict.lang
+    goes_on = question.follow_up if question.follow_up_answer else None
     return replace(
         verdict,
         explain=question.explain[lang],
         citations=tuple(_citation(bank.claims[name], lang) for name in question.claims),
         papers=tuple(map(bank.cited, question.papers)),
-        follow_up=question.follow_up[lang] if question.follow_up else "",
+        follow_up=goes_on[lang] if goes_on else "",
+        follow_up_answer=question.follow_up_answer[lang]
+        if goes_on and question.follow_up_answer
+        else "",
         see=question.see,
     )
 

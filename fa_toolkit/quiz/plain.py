@@ -113,8 +113,16 @@ def verdict_text(verdict: Verdict) -> str:
             lines.append(f"{say(w.LABELS['papers'])}{say(w.COLON)}{paper}")
         lines += ["", f"{verdict.score} {say(w.OF_100)}  {verdict.arithmetic}"]
         if verdict.follow_up:
-            lines.append(f"{say(w.LABELS['follow'])}{say(w.COLON)}{to_plain(verdict.follow_up)}")
+            lines += _follow_up(verdict)
     return "\n".join(lines)
+
+
+def _follow_up(verdict: Verdict) -> list[str]:
+    """What could be asked next, and below it what a good answer says."""
+    return [
+        f"{say(w.LABELS['follow'])}{say(w.COLON)}{to_plain(verdict.follow_up)}",
+        f"  {say(w.LABELS['follow_answer'])}{say(w.COLON)}{to_plain(verdict.follow_up_answer)}",
+    ]
 
 
 def _written_text(verdict: Verdict) -> str:
@@ -146,7 +154,7 @@ def _written_text(verdict: Verdict) -> str:
         lines += ["", say(label["model"]), f"  {to_plain(details['model'])}"]
         lines += ["", say(label["listens"]), f"  {to_plain(details['listens'])}"]
         if verdict.follow_up:
-            lines += ["", f"{say(label['follow'])}{say(w.COLON)}{to_plain(verdict.follow_up)}"]
+            lines += ["", *_follow_up(verdict)]
         lines += ["", f"{verdict.score} {say(w.OF_100)}  {verdict.arithmetic}"]
         lines += [
             note for note in (verdict.note, say(label["fatal"]) if details["fatal"] else "") if note

@@ -38,7 +38,8 @@ class Question_(Strict):  # noqa: N801  (the union of all kinds is `Question`)
 
     `core` marks the questions of the short tracks; it is not the level of the same name. A question
     rests on claims of the article, on papers, or on both: "FA2 3.3" is section 3.3 of the paper
-    that `source/papers.yaml` lists as FA2.
+    that `source/papers.yaml` lists as FA2. A follow-up is
+    shown only with `follow_up_answer`, what a good answer to it says.
     """
 
     id: Annotated[str, StringConstraints(pattern=r"^(Q-\d{2}-[a-z0-9]+(-[a-z0-9]+)*|O\d{1,2})$")]
@@ -50,6 +51,7 @@ class Question_(Strict):  # noqa: N801  (the union of all kinds is `Question`)
     prompt: Bilingual
     explain: Bilingual
     follow_up: Bilingual | None = None
+    follow_up_answer: Bilingual | None = None
     see: Annotated[str, StringConstraints(pattern=r"^\d{2}$")]
 
     @model_validator(mode="after")

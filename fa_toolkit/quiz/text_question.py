@@ -18,13 +18,15 @@ PENALTY = 15  # what a misconception costs
 class KeyPoint(Strict):
     """One thing an answer should say.
 
-    `text` says what it is, `why` what an answer that lacks it should take with it.
+    `text` says what it is, `why` what an answer that lacks it should take with it, `ask` is a
+    question that an interviewer puts to hear it.
     """
 
     id: Name
     weight: Annotated[int, Field(ge=1, le=100)]
     text: Bilingual
     why: Bilingual
+    ask: Bilingual | None = None
     claims: list[str] = Field(default_factory=list)
 
 

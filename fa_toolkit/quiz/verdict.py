@@ -74,6 +74,7 @@ class Verdict:
     citations: tuple[Citation, ...] = ()
     papers: tuple[str, ...] = ()
     follow_up: str = ""
+    follow_up_answer: str = ""
     see: str = ""
     details: dict[str, Any] = field(default_factory=dict)
 

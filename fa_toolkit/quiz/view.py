@@ -135,6 +135,7 @@ def verdict_view(session: Session, verdict: Verdict) -> JSON:
             "of": say(w.OF_100),
             "arithmetic": verdict.arithmetic,
             "follow_up": to_html(verdict.follow_up),
+            "follow_up_answer": to_html(verdict.follow_up_answer),
             "reread": say(w.REREAD, chapter=reread) if reread and verdict.score < 100 else "",
             "chapter": reread,
             "last": not next_open,

@@ -61,6 +61,7 @@ LABELS: Mapping[str, Text] = {
     "check": Text("Check", "提交"),
     "again": Text("Try again", "再试一次"),
     "follow": Text("Follow-up question", "追问"),
+    "follow_answer": Text("What a good answer says", "好的回答会说"),
     "next": Text("Next", "下一题"),
     "previous": Text("Previous", "上一题"),
     "next_open": Text("Next open question", "下一道未答的题"),

@@ -124,7 +124,7 @@ def test_a_question_of_another_kind_is_missed_as_a_whole(enter: Enter) -> None:
     room.held.skip()
     room.held.finish()
     (entry,) = room.held.report()["questions"]
-    assert [p["text"] for p in entry["missing"]] == [number.prompt.en]
+    assert [p["text"] for p in entry["missing"]] == [number.explain.en]
     assert entry["explain"] == number.explain.en
 
 

@@ -149,6 +149,7 @@ def _verdict(
         citations=first.citations,
         papers=first.papers,
         follow_up=first.follow_up,
+        follow_up_answer=first.follow_up_answer,
         see=first.see,
         details={**made.details, "raised": list(raised), "model_named": model},
     )
