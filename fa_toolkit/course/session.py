@@ -6,6 +6,7 @@ import importlib.util
 import io
 import logging
 import platform
+from html import escape
 from importlib import metadata
 from typing import Any
 
@@ -34,6 +35,7 @@ _LABELS = {
     "gpu": Text("GPU cells", "GPU 格子"),
     "versions": Text("Versions", "版本"),
 }
+_FIGURE = Text("a figure without a title", "没有标题的图")
 _PROGRESS = Text("Done, by chapter", "各章进度")
 
 
@@ -142,4 +144,15 @@ def figure_html(figure: Any) -> str:
     )
     svg = buffer.getvalue()
     style = css_variables(".fa-figure") + ".fa-figure svg { max-width: 100%; height: auto; }"
-    return f'<div class="fa-figure"><style>{style}</style>{themed(svg[svg.index("<svg") :])}</div>'
+    drawn = themed(svg[svg.index("<svg") :])
+    alt = escape(spoken(figure), quote=True)
+    drawn = drawn.replace("<svg ", f'<svg role="img" aria-label="{alt}" ', 1)
+    return f'<div class="fa-figure"><style>{style}</style>{drawn}</div>'
+
+
+def spoken(figure: Any) -> str:
+    """What can be read aloud of a plain matplotlib figure: its titles and the names of its axes."""
+    words = [figure.get_suptitle()]
+    for ax in figure.axes:
+        words += [ax.get_title(), *filter(None, (ax.get_xlabel(), ax.get_ylabel()))]
+    return "; ".join(filter(None, words)) or say(_FIGURE)
