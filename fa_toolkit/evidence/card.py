@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .record import Check, Evidence
 
 _MARKS = {"holds": "✓", "caveat": "△", "wrong": "✗"}
-_SELF = Text("the article corrects its own origin here", "文章在此改正了自己的来源")
+_SELF = Text("the article corrects its original here", "文章在此改正了原稿")
 _STATED, _LEFT_OUT = Text("tested", "检验"), Text("what it leaves out", "它没有说的")
 _STYLE = """
 .fa-evidence { --text: var(--jp-ui-font-color1, #1c2330); --page: var(--jp-layout-color1, #fffffe);

@@ -15,8 +15,8 @@ BEGIN, END = "<!-- evidence: begin -->", "<!-- evidence: end -->"
 _README = {"en": "README.md", "zh": "README.zh.md"}
 _HEAD = Text("| | claim | verdict | what was found |", "| | 说法 | 结论 | 检验结果 |")
 _NOTE = Text(
-    "Made by `python -m fa_toolkit.evidence --write`. ¹ The article corrects its own origin here.",
-    "由 `python -m fa_toolkit.evidence --write` 生成。¹ 文章在此改正了自己的来源。",
+    "Made by `python -m fa_toolkit.evidence --write`. ¹ The article corrects its original here.",
+    "由 `python -m fa_toolkit.evidence --write` 生成。¹ 文章在此改正了原稿。",
 )
 _COUNTS = Text(
     "You agree with the experiments on {same} of {said}.",
