@@ -218,8 +218,10 @@ def _heard(message: Outcome | wire.Message) -> Outcome:
         for name in ("largest", "read"):
             number = told.get(name, 0)
             setattr(seen, name, number if isinstance(number, int) else 0)
-        shape = told.get("largest_shape", [])
+        shape, tile = told.get("largest_shape", []), told.get("tile", [])
         seen.largest_shape = tuple(shape) if isinstance(shape, list) else ()
+        if isinstance(tile, list) and all(isinstance(x, int) for x in tile):
+            seen.tile = tuple(tile)
         called = told.get("called", [])
         seen.called = {str(x)[:60] for x in called} if isinstance(called, list) else set()
     after, used = head.get("after"), head.get("used")

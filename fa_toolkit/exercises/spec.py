@@ -87,6 +87,8 @@ class Variant:
         also: the same mistake with other numbers where its outcome depends on a choice that is
             the learner's, such as the size of a tile.
         passage: where this mistake is explained, if elsewhere than `Exercise.passage`.
+        sized: gives the forms for the size of tile that the learner was seen to use, from the
+            variant, block_m and block_n; they are tried before `fn` and `also`.
     """
 
     id: str
@@ -94,6 +96,7 @@ class Variant:
     fn: Callable[..., Any]
     also: tuple[Callable[..., Any], ...] = ()
     passage: Passage | None = None
+    sized: Callable[[Variant, int, int], Sequence[Callable[..., Any]]] | None = None
 
 
 @dataclass(frozen=True)

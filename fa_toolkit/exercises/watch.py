@@ -23,6 +23,7 @@ _ANSWERS = tuple(str(_PACKAGE / name) for name in ("reference", "tiled", "attent
 _TORCH = str(Path(torch.__file__).parent)
 _RUNNERS = (str(Path(_TORCH).with_name("triton")), str(_PACKAGE / "kernels"))
 _LAUNCHERS = {"flash_forward", "row_softmax", "matmul", "vector_add", "flash_attention"}
+_PRODUCTS = {"mm", "bmm", "baddbmm", "addmm", "mv", "matmul"}
 _EMPTY = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"}
 
 
@@ -34,6 +35,8 @@ class Seen:
         largest: elements of the largest storage that came into being, and its shape.
         read: elements of the largest operand of an operation that computes (views do not).
         called: names of functions that were called.
+        tile: rows and columns of the first product of matrices, which is a tile of scores where
+            attention is worked out.
     """
 
     largest: int = 0
@@ -41,6 +44,7 @@ class Seen:
     read: int = 0
     read_shape: tuple[int, ...] = ()
     called: set[str] = field(default_factory=set)
+    tile: tuple[int, ...] = ()
 
 
 class _Light(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -58,8 +62,11 @@ class _Allocations(_Light):  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
+        name = func._schema.name.split("::")[-1]
         if not _inside_triton():
-            self.seen.called.add(func._schema.name.split("::")[-1])
+            self.seen.called.add(name)
+        if name in _PRODUCTS and not self.seen.tile:
+            self.seen.tile = (1, *result.shape)[-2:]
         view = any(
             r.alias_info is not None and not r.alias_info.is_write for r in func._schema.returns
         )

@@ -27,6 +27,12 @@ class Wrong:
     bug: str
     block: int = 16
     form: int = 0
+    block_n: int = 0  # of keys; 0: as many as rows
+
+    @property
+    def keys(self) -> int:
+        """Keys in a tile."""
+        return self.block_n or self.block
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor, do: Tensor, causal: bool) -> Tensors:
         """What a function with this bug returns."""
@@ -48,7 +54,7 @@ class Wrong:
 
     def seen(self, q: Tensor, k: Tensor, causal: bool, *, backward: bool = False) -> Tensor:
         """Which pairs the loops reach and the mask lets through: bool [Nq, Nk]."""
-        len_q, len_k, b = q.shape[-2], k.shape[-2], self.block
+        len_q, len_k, b, n = q.shape[-2], k.shape[-2], self.block, self.keys
         i, j = torch.arange(len_q)[:, None], torch.arange(len_k)[None, :]
         bug, only_backward = self.bug, self.bug.startswith("backward-")
         if (only_backward and not backward) or (backward and self.form and not only_backward):
@@ -59,24 +65,24 @@ class Wrong:
             shift += {"own-key-hidden": -1, "one-key-too-many": 1}.get(bug, 0)
             seen = i + shift >= j
         if causal and bug == "diagonal-tile-skipped":
-            seen = seen & (j // b * b < i // b * b + offset)
+            seen = seen & (j // n * n < i // b * b + offset)
         if causal and bug == "backward-first-tile-skipped":
-            seen = seen & (i // b > (j // b * b - offset).clamp(min=0) // b)
+            seen = seen & (i // b > (j // n * n - offset).clamp(min=0) // b)
         if bug in ("tail-keys-dropped", "backward-tail-keys"):
-            seen = seen & (j < len_k - len_k % b)
+            seen = seen & (j < len_k - len_k % n)
         if bug in ("tail-queries-dropped", "backward-tail-queries"):
             seen = seen & (i < len_q - len_q % b)
         return seen
 
     def last(self, q: Tensor, k: Tensor, causal: bool) -> tuple[Tensor, Tensor]:
         """Pairs in the tile of keys a row meets last; rows in the last tile: [Nq, Nk], [Nq, 1]."""
-        len_q, len_k, b = q.shape[-2], k.shape[-2], self.block
+        len_q, len_k, b, n = q.shape[-2], k.shape[-2], self.block, self.keys
         i, j = torch.arange(len_q)[:, None], torch.arange(len_k)[None, :]
         stop = torch.full_like(i, len_k)
         if causal and not self.form:  # the loop ends where the mask does
             stop = ((i // b + 1) * b).clamp(max=len_q) + len_k - len_q
         stop = stop.clamp(1, len_k)
-        return j // b == (stop - 1) // b, i // b == (len_q - 1) // b
+        return j // n == (stop - 1) // n, i // b == (len_q - 1) // b
 
     def forward(self, s: Tensor, seen: Tensor, v: Tensor, last: tuple[Tensor, Tensor]) -> Tensors:
         """(o, lse, m, acc) as this bug leaves them; m is 0 in rows without keys."""
@@ -119,21 +125,21 @@ class Wrong:
 
     def running(self, s: Tensor) -> Tensor:
         """The running maximum in force when a key's tile came by: as s."""
-        tiles = range(0, s.shape[-1], self.block)
-        highest = [s[..., : j + self.block].amax(-1) for j in tiles]
-        return torch.stack(highest, -1).repeat_interleave(self.block, -1)[..., : s.shape[-1]]
+        tiles = range(0, s.shape[-1], self.keys)
+        highest = [s[..., : j + self.keys].amax(-1) for j in tiles]
+        return torch.stack(highest, -1).repeat_interleave(self.keys, -1)[..., : s.shape[-1]]
 
     def divided(self, s: Tensor, v: Tensor) -> Tensor:
         """acc when it is divided by l after every tile."""
         m, l = s.new_full((*s.shape[:-1], 1), -_INF), s.new_zeros(*s.shape[:-1], 1)
         acc = s.new_zeros(*s.shape[:-1], v.shape[-1])
-        for j in range(0, s.shape[-1], self.block):
-            part = s[..., j : j + self.block]
+        for j in range(0, s.shape[-1], self.keys):
+            part = s[..., j : j + self.keys]
             new = torch.maximum(m, part.amax(-1, keepdim=True))
             pivot = new.masked_fill(new == -_INF, 0.0)
             alpha, p = (m - pivot).exp(), (part - pivot).exp()
             m, l = new, l * alpha + p.sum(-1, keepdim=True)
-            acc = (acc * alpha + p @ v[..., j : j + self.block, :]) / l.masked_fill(l == 0, 1.0)
+            acc = (acc * alpha + p @ v[..., j : j + self.keys, :]) / l.masked_fill(l == 0, 1.0)
         return acc
 
     def rebuilt(
@@ -173,8 +179,8 @@ class Wrong:
         if self.bug == "delta-outside":
             return torch.where(p != 0, p * dp - delta, 0.0) if self.form else p * dp - delta
         if self.bug == "delta-per-tile":
-            sums = [x.sum(-1) for x in torch.split(p * dp, self.block, -1)]
-            delta = torch.stack(sums, -1).repeat_interleave(self.block, -1)[..., : p.shape[-1]]
+            sums = [x.sum(-1) for x in torch.split(p * dp, self.keys, -1)]
+            delta = torch.stack(sums, -1).repeat_interleave(self.keys, -1)[..., : p.shape[-1]]
         ds = p * (dp - delta)
         right = self.bug == "dead-rows-nan" and self.form % 3 == 1
         return torch.where(p != 0, ds, 0.0) if right else ds
@@ -205,6 +211,8 @@ class Wrong:
         """x with every tile transposed in its place; torch refuses tiles that are not square."""
         (m, n), b = x.shape[-2:], self.block
         b = m if m == n <= b else b
+        if self.keys != self.block:
+            raise ValueError("a tile is not square")
         if m % b or n % b:
             raise ValueError("a tile is not square")
         cut = x.reshape(*x.shape[:-2], m // b, b, n // b, b)

@@ -9,7 +9,15 @@ import torch
 from ...language import Text
 from ..spec import READY_MADE, Case, Exercise, Output, Passage, Rule
 from .backward_planted import PLANTED
-from .backward_truth import Tensors, gradient_budget, gradients, inputs, strided
+from .backward_truth import (
+    Tensors,
+    far_below,
+    gradient_budget,
+    gradients,
+    inputs,
+    repeated,
+    strided,
+)
 
 
 def _with(causal: bool, make: Callable[[], Tensors]) -> Callable[[], tuple[object, ...]]:
@@ -42,10 +50,16 @@ _CASES = [
     Case("sum-gradient", Text("2 × 24 × 40, causal", "2 × 24 × 40，因果"), _with(True, _summed)),
     Case("strides", Text("every kind", "各种步长"), _with(True, lambda: strided(36, 52))),
     Case("extreme-logits", "q, k × 30", _with(False, lambda: inputs(40, 40, size=30.0))),
+    Case("extreme-logits", Text("40 × 40, every score below −100", "40 × 40，每个分数都低于 −100"),
+         _with(False, lambda: far_below(40, 40))),
     Case("dead-rows", Text("40 × 24, causal", "40 × 24，因果"), _with(True, lambda: inputs(40, 24, 2))),
     Case("dead-rows", Text("140 × 20, causal", "140 × 20，因果"), _with(True, lambda: inputs(140, 20))),
     Case("dtype", "float16", _with(True, lambda: inputs(40, 72, dtype=_HALF))),
     Case("dtype", "bfloat16", _with(False, lambda: inputs(40, 72, dtype=_BRAIN))),
+    Case("dtype", Text("float16, 16 × 16384: long sums", "float16，16 × 16384：很长的和"),
+         _with(False, lambda: repeated(16, 16384))),
+    Case("dtype", Text("float16, 16384 × 16: long sums", "float16，16384 × 16：很长的和"),
+         _with(False, lambda: repeated(16384, 16))),
 ]  # fmt: skip
 
 FULL = Exercise(

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
 from ...language import Text
+from ..slips import Slip, variants
 from ..spec import Variant
 from .backward_bugs import Wrong
+from .slip_backward import BACKWARD as OF_BACKWARD
+from .slip_forward import FORWARD as OF_FORWARD
 
 #: Tile sizes that people take; a bug in the order of tiles shows differently with each.
 _BLOCKS = (16, 32, 64, 128, 8, 24, 48, 4, 40)
@@ -19,7 +26,14 @@ def _bug(name: str, en: str, zh: str, *, forms: int = 1) -> Variant:
 def _tiled(name: str, en: str, zh: str, *, forms: int = 1) -> Variant:
     """A bug whose outcome depends on the learner's tiles."""
     ways = tuple(Wrong(name, block, form) for form in range(forms) for block in _BLOCKS)
-    return Variant(name, Text(en, zh), ways[0], ways[1:])
+    return Variant(name, Text(en, zh), ways[0], ways[1:], sized=_of_tile)
+
+
+def _of_tile(variant: Variant, block_m: int, block_n: int) -> list[Callable[..., Any]]:
+    """The size that was seen; and those that people take, for a way without tiles."""
+    ways = [x for x in (variant.fn, *variant.also) if isinstance(x, Wrong)]
+    seen = dict.fromkeys(replace(x, block=block_m, block_n=block_n) for x in ways)
+    return [*seen, *(ways if block_m > max(_BLOCKS) else ())]
 
 
 _FORWARD = (
@@ -143,4 +157,28 @@ _BACKWARD = (
 )  # fmt: skip
 
 #: those of few forms first: a diagnosis has a limited time
-PLANTED = tuple(sorted((*_FORWARD, *_MASK, *_BACKWARD), key=lambda variant: len(variant.also)))
+_MODELLED = sorted((*_FORWARD, *_MASK, *_BACKWARD), key=lambda variant: len(variant.also))
+_WRITTEN = variants(("full_shared",), OF_FORWARD | OF_BACKWARD, sized=True)
+
+
+def _joined(modelled: Variant, written: Variant | None) -> Variant:
+    """Both ways of making one mistake."""
+    if written is None:
+        return modelled
+    ways = (*modelled.also, written.fn, *written.also)
+
+    def sized(variant: Variant, block_m: int, block_n: int) -> list[Callable[..., Any]]:
+        old = modelled.sized
+        ours = [modelled.fn, *modelled.also] if old is None else old(modelled, block_m, block_n)
+        slips = (x for x in ways if isinstance(x, Slip))
+        return [*ours, *(x.of_tile(block_m, block_n) for x in slips)]
+
+    return replace(modelled, also=ways, sized=sized)
+
+
+_BY_NAME = {v.id: v for v in _WRITTEN}
+_NAMES = {v.id for v in _MODELLED}
+PLANTED = (
+    *(_joined(v, _BY_NAME.get(v.id)) for v in _MODELLED),
+    *(v for v in _WRITTEN if v.id not in _NAMES),
+)

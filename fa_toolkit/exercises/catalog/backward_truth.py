@@ -49,7 +49,7 @@ def gradient_budget(
     g = do.abs() @ v.abs().mT + (do.abs() * (p @ v.abs())).sum(-1, keepdim=True)
     return [
         share @ v.abs() + eps_s,
-        4 * rounding.squeeze(-1),
+        4 * rounding.squeeze(-1) + eps_s * k.shape[-2] / 16,  # one rounding of l a tile
         scale * (share * g) @ k.abs() + eps_s,
         scale * (share * g).mT @ q.abs() + eps_s,
         share.mT @ do.abs() + eps_s,
@@ -73,3 +73,20 @@ def strided(len_q: int, len_k: int, *, d: int = 8, d_v: int = 8) -> Tensors:
     q, k, v, do = inputs(len_q, len_k, 2, d=d, d_v=d_v)
     q = q.transpose(0, 1).contiguous().transpose(0, 1)
     return q, k.repeat_interleave(2, 1)[:, ::2], v.mT.contiguous().mT, do.mT.contiguous().mT
+
+
+def far_below(len_q: int, len_k: int) -> Tensors:
+    """Inputs all of whose scores are far below 0."""
+    q, k, v, do = inputs(len_q, len_k)
+    return q.abs() + 2, -6 * (k.abs() + 2), v, do
+
+
+def repeated(len_q: int, len_k: int) -> Tensors:
+    """Sixteen rows and keys over and over in float16: a sum in half precision drifts, as each tile
+    adds the same, rounded the same way. The signs of v and k make all terms of a sum agree in sign."""
+    q, k, v, do = (x.abs() + 0.3 for x in inputs(16, 16))
+    sign = torch.ones(16, 1)
+    sign[::2] = -1
+    q, do = ((x * size).repeat(len_q // 16, 1) for x, size in ((q, 0.1), (do, 1.0)))
+    k, v = ((x * sign).repeat(len_k // 16, 1) for x in (k, v))
+    return tuple(x.half() for x in (q, k, v, do))
