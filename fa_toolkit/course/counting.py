@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from .. import exercises, study
 from .chapters import GALLERIES, TITLES
-from .frame import END, MARK, TOP
-from .parts import grouped, parts, source_of
+from .parts import END, MARK, TOP, grouped, parts, source_of
 
 #: calls that open something to play with
 WIDGETS = re.compile(
@@ -54,20 +54,35 @@ class Counts:
         seen = self.words / READING + RUNNING * self.runs + PLAYING * self.widgets
         return seen + asked + self.exercise_minutes
 
+    def estimates(self, mark: Mapping[str, Any]) -> dict[str, int]:
+        """Minutes, of all and of the exercises: those of `mark` as long as they are near."""
+        found = {}
+        for name, counted in (("minutes", self.minutes), ("exercises", self.exercise_minutes)):
+            said = mark.get(name, 0)
+            fresh = rounded(counted) if counted else 0
+            found[name] = said if near(said, counted) and bool(said) == bool(counted) else fresh
+        return found
+
+
+def near(said: float, counted: float) -> bool:
+    """Whether an estimate may stand beside what the contents say."""
+    return abs(said - counted) <= max(2.5, 0.3 * counted)
+
 
 def of_chapter(chapter: int) -> Counts:
     """The counts of a whole chapter."""
     return _counts(_cells(chapter), chapter)
 
 
-def of_parts(chapter: int) -> dict[str, Counts]:
+def of_parts(chapter: int, source: Path | None = None) -> dict[str, Counts]:
     """{id of the heading's cell: counts} of each part of a chapter."""
-    groups = grouped(_cells(chapter))
+    groups = grouped(_cells(chapter, source))
     return {group[0]["id"]: _counts(group, chapter) for group in groups}
 
 
-def _cells(chapter: int) -> list[dict[str, Any]]:
-    path = study.source_folder() / study.notebook(chapter, "en")
+def _cells(chapter: int, source: Path | None = None) -> list[dict[str, Any]]:
+    folder = source or study.source_folder()
+    path = folder / study.notebook(chapter, "en", folder)
     found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["cells"]
     return [cell for cell in found if cell["id"] not in (TOP, END)]
 
@@ -106,7 +121,12 @@ def rounded(minutes: float) -> int:
 
 def chapter_minutes(chapter: int) -> int:
     """What a chapter takes as its title and the map say it: its parts together, in tens."""
-    return 10 * int(sum(part.minutes for part in parts(chapter, "en")) / 10 + 0.5)
+    return tens(sum(part.minutes for part in parts(chapter, "en")))
+
+
+def tens(minutes: int) -> int:
+    """To the nearest ten."""
+    return 10 * int(minutes / 10 + 0.5)
 
 
 def numbers() -> Iterable[int]:

@@ -10,6 +10,7 @@ Written from metadata and titles, so that no chapter can differ:
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,13 +19,10 @@ from typing import Any
 
 from .. import study
 from ..language import LANGUAGES, Language, Text, say, using
-from . import chapters, glossary
-from .parts import FULL, HEADING, anchor, mark_of, source_of
+from . import chapters, counting, glossary
+from .parts import END, FULL, HEADING, MARK, TOP, anchor, grouped, mark_of, source_of
 from .tracks import TRACKS
 
-TOP, END = "links-top", "links-end"
-#: the line under a heading, in either language; nothing else of a chapter looks like it
-MARK = re.compile(r"^\*(?:Tracks?: |路线：).*\*$\n*", re.MULTILINE)
 WORDS = study.PACKAGE.parent / "quizzes" / "glossary.yaml"
 #: chapter and cell whose heading is the map of the course
 MAP = (0, "map")
@@ -38,6 +36,7 @@ _MAP = Text("[The map]({to})", "[课程地图]({to})")
 _GLOSSARY = Text("[Glossary]({to})", "[词汇表]({to})")
 #: to the other edition, in its own language
 _OTHER = Text("[中文]({to})", "[English]({to})")
+_TITLE_MINUTES = re.compile(r"((?:about|约) )\d+( minutes| 分钟)")
 _END_OF_SENTENCE = Text(".", "。")
 _COMMA = Text(", ", "、")
 
@@ -98,9 +97,10 @@ def _map(lang: Language, source: Path | None) -> str:
 
 
 def framed(notebook: dict[str, Any], chapter: int, lang: Language, source: Path) -> dict[str, Any]:
-    """The notebook with links and lines as they should be; everything else is left alone."""
+    """The notebook with links, minutes and lines as they should be; all else is left alone."""
     with using(lang):
         row = links(chapter, lang, source)
+        _estimate(notebook["cells"], chapter, source)
         cells = [cell for cell in notebook["cells"] if cell["id"] not in (TOP, END)]
         for cell in cells:
             mark = mark_of(cell)
@@ -109,6 +109,39 @@ def framed(notebook: dict[str, Any], chapter: int, lang: Language, source: Path)
                 cell["source"] = text.splitlines(keepends=True)
     cells = [cells[0], _cell(TOP, row), *cells[1:], _cell(END, row)]
     return {**notebook, "cells": cells}
+
+
+def _estimate(cells: list[dict[str, Any]], chapter: int, source: Path) -> None:
+    """Minutes of parts, title and map, where they are not near what the contents say."""
+    counts = counting.of_parts(chapter, source)
+    for group in grouped(cells):
+        mark, counted = mark_of(group[0]) or {}, counts.get(group[0]["id"])
+        if counted is not None:
+            mark.update(counted.estimates(mark))
+            if not mark.get("exercises"):
+                mark.pop("exercises", None)
+    for cell in cells:
+        if cell["id"] == "title" and chapter in chapters.TITLES:
+            text = _TITLE_MINUTES.sub(rf"\g<1>{total(cells)}\g<2>", source_of(cell), count=1)
+            cell["source"] = text.splitlines(keepends=True)
+        if (chapter, cell["id"]) == MAP:
+            text = mapped(source_of(cell), source)
+            cell["source"] = text.splitlines(keepends=True)
+
+
+def total(cells: list[dict[str, Any]]) -> int:
+    """Minutes of a chapter: its parts together, in tens."""
+    return counting.tens(sum(mark["minutes"] for cell in cells if (mark := mark_of(cell))))
+
+
+def mapped(text: str, source: Path) -> str:
+    """A map of the course, in a notebook or a README, with the minutes of every chapter."""
+    for chapter in chapters.TITLES:
+        path = source / study.notebook(chapter, "en", source)
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        _estimate([cell for cell in cells if cell["id"] not in ("title", "map")], chapter, source)
+        text = re.sub(rf"(?m)^(\| {chapter:02d} \|.*\| )\d+ \|$", rf"\g<1>{total(cells)} |", text)
+    return text
 
 
 def _cell(name: str, text: str) -> dict[str, Any]:
@@ -120,7 +153,7 @@ def bring(folder: Path, *, write: bool) -> list[str]:
     stale = []
     for path, wanted in _wanted(folder):
         if not path.is_file() or path.read_text(encoding="utf-8") != wanted:
-            stale.append(path.relative_to(folder).as_posix())
+            stale.append(os.path.relpath(path, folder))
             if write:
                 path.write_text(wanted, encoding="utf-8")
     return stale
@@ -134,6 +167,10 @@ def _wanted(folder: Path) -> Iterator[tuple[Path, str]]:
         for path in sorted(home.glob("[0-9][0-9]_*.ipynb")):
             notebook = json.loads(path.read_text(encoding="utf-8"))
             yield path, as_text(framed(notebook, int(path.name[:2]), lang, folder))
+    for name in ("README.md", "README.zh.md"):
+        readme = folder.parent / name
+        if readme.is_file():
+            yield readme, mapped(readme.read_text(encoding="utf-8"), folder)
 
 
 def as_text(notebook: dict[str, Any]) -> str:

@@ -23,6 +23,10 @@ from .. import study
 from ..errors import ArgumentError
 from ..language import Language, current
 
+#: the cells of links at top and bottom of every notebook
+TOP, END = "links-top", "links-end"
+#: the line under a heading, in either language; nothing else of a chapter looks like it
+MARK = re.compile(r"^\*(?:Tracks?: |路线：).*\*$\n*", re.MULTILINE)
 HEADING = re.compile(r"^## +(.+)$", re.MULTILINE)
 #: calls whose cells are no part of the reading: exercises and questions are counted apart
 _ASKED = re.compile(r"^fa\.course\.(quiz|check)\(", re.MULTILINE)

@@ -12,7 +12,7 @@ import pytest
 from chapters import ENGLISH, FOLDER, ROOT, TAUGHT, cells, code, number, prose, read
 
 from fa_toolkit.course import counting, frame, gpu_cells
-from fa_toolkit.course.parts import FULL, anchor, parts
+from fa_toolkit.course.parts import FULL, MARK, anchor, parts
 from fa_toolkit.course.strip import hours
 from fa_toolkit.course.tracks import TRACKS
 
@@ -84,7 +84,7 @@ def test_every_section_says_its_tracks_and_minutes(path: Path) -> None:
             continue
         assert cell.source.startswith("## "), f"{cell.id}: the heading opens its cell"
         assert set(mark.tracks) <= set(TRACKS) - {FULL} and mark.minutes >= 1
-        assert frame.MARK.findall(cell.source) and cell.source.count("*路线") <= 1
+        assert MARK.findall(cell.source) and cell.source.count("*路线") <= 1
 
 
 @named(TAUGHT)
@@ -107,7 +107,7 @@ def test_minutes_are_near_what_the_contents_say(path: Path) -> None:
             (part.minutes, expected.minutes),
             (part.exercise_minutes, expected.exercise_minutes),
         ):
-            assert abs(said - guess) <= max(2.5, 0.3 * guess), f"{part.id}: {said}, not {guess:.0f}"
+            assert counting.near(said, guess), f"{part.id}: {said}, not {guess:.0f}"
 
 
 @named(CHAPTERS)

@@ -14,7 +14,7 @@ from chapters import cells as all_cells
 
 from fa_toolkit import __version__, exercises, viz
 from fa_toolkit.course import chapters
-from fa_toolkit.course.frame import MARK
+from fa_toolkit.course.parts import MARK
 
 EVERY = sorted(FOLDER.rglob("[0-9][0-9]_*.ipynb"))
 SLUG = re.compile(r"^[a-z0-9]+(-[a-z0-9]+)*$")
