@@ -83,8 +83,9 @@ def run(options: argparse.Namespace) -> int:
     folder = options.out.expanduser().resolve()
     if not (folder / "index.html").is_file():
         raise ArgumentError("--out", expected=Text("a built book", "建好的书"), got=str(folder))
-    found = faults.look(folder)
-    found.faults += keys.look(folder)
+    pages = faults.read(folder)
+    found = faults.look(folder, pages)
+    found.faults += keys.look(folder, pages)
     for fault in found.faults:
         print(fault, file=sys.stderr)
     if found.faults:

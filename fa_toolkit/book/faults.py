@@ -44,20 +44,28 @@ class Looked:
 
 
 @dataclass(frozen=True)
-class _Parsed:
+class Parsed:
+    """One page as it was read, and the names an anchor may lead to."""
+
     href: str
     soup: BeautifulSoup
     names: frozenset[str]
 
 
-def look(folder: Path) -> Looked:
-    """Every fault of the book in `folder`, page by page."""
+def read(folder: Path) -> dict[str, Parsed]:
+    """The pages of a site by where they lie."""
     pages = {}
     for file in sorted(folder.rglob("*.html")):
         soup = BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser")
         names = frozenset(str(tag["id"]) for tag in soup.find_all(id=True))
         href = file.relative_to(folder).as_posix()
-        pages[href] = _Parsed(href, soup, names)
+        pages[href] = Parsed(href, soup, names)
+    return pages
+
+
+def look(folder: Path, pages: dict[str, Parsed] | None = None) -> Looked:
+    """Every fault of the book in `folder`, page by page; `pages` if they have been read already."""
+    pages = read(folder) if pages is None else pages
     found = Looked()
     reached = {"index.html"}
     for page in pages.values():
@@ -70,7 +78,7 @@ def look(folder: Path) -> Looked:
 
 
 def _look_at_links(
-    page: _Parsed, pages: dict[str, _Parsed], folder: Path, found: Looked, reached: set[str]
+    page: Parsed, pages: dict[str, Parsed], folder: Path, found: Looked, reached: set[str]
 ) -> None:
     for tag in page.soup.find_all(["a", "area"]):
         if not tag.has_attr("href"):
@@ -102,7 +110,7 @@ def _place(page: str, path: str, folder: Path) -> str | None:
     return inside.relative_to(folder.resolve()).as_posix()
 
 
-def _look_at_loads(page: _Parsed, folder: Path, found: Looked) -> None:
+def _look_at_loads(page: Parsed, folder: Path, found: Looked) -> None:
     for name, attribute in _LOADS:
         for tag in page.soup.find_all(name):
             target = str(tag.get(attribute, ""))
@@ -118,7 +126,7 @@ def _look_at_loads(page: _Parsed, folder: Path, found: Looked) -> None:
             found.faults.append(Fault(page.href, "outside", target))
 
 
-def _look_at_figures(page: _Parsed, found: Looked) -> None:
+def _look_at_figures(page: Parsed, found: Looked) -> None:
     for tag in page.soup.find_all(["img", "svg", "iframe", "figure"]):
         if tag.find_parent("svg") or tag.find_parent(attrs={"aria-hidden": "true"}):
             continue
@@ -131,7 +139,7 @@ def _look_at_figures(page: _Parsed, found: Looked) -> None:
             found.faults.append(Fault(page.href, "alt", _outline(tag)))
 
 
-def _look_at_structure(page: _Parsed, found: Looked) -> None:
+def _look_at_structure(page: Parsed, found: Looked) -> None:
     html = page.soup.find("html")
     if not (isinstance(html, Tag) and html.get("lang")):
         found.faults.append(Fault(page.href, "language", ""))
@@ -150,9 +158,8 @@ def _look_at_structure(page: _Parsed, found: Looked) -> None:
             found.faults.append(Fault(page.href, "heading", tag.get_text()[:60]))
         above = level
     for tag in page.soup.find_all(class_="bk-prose"):
-        for code in tag.find_all(["code", "pre"]):
-            code.extract()
-        for typed in _FORMULA.findall(tag.get_text()):
+        text = "".join(x for x in tag.strings if x.find_parent(["code", "pre"]) is None)
+        for typed in _FORMULA.findall(text):
             found.faults.append(Fault(page.href, "formula", typed[:60]))
 
 

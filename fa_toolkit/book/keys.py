@@ -7,18 +7,17 @@ its readers anyway, a question or the stub of another exercise, is no secret.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bs4 import BeautifulSoup
+from ..language import LANGUAGES
+from .faults import Fault, Parsed, read
 
-from .faults import Fault
-
-#: Fields of a question that a reader sees only after an answer.
-_HIDDEN = {"why", "explain", "feedback", "why_wrong", "key_points", "misconceptions",
-           "model_answer", "listens_for"}  # fmt: skip
+#: What a reader sees of a question before an answer; every other text in two languages is hidden.
+_SHOWN = {("prompt",), ("choices", "text"), ("items", "text"), ("pairs", "left"), ("pairs", "right"),
+          ("rows",)}  # fmt: skip
 #: Shorter texts occur by chance.
 _SHORTEST = 16
 _SHORTEST_CODE = 30
@@ -42,8 +41,8 @@ def secrets() -> Secrets:
     given: set[str] = set()
     for chapter in load_bank().chapters.values():
         for question in chapter.questions:
-            for hidden, text in _texts(question.model_dump(), hidden=False):
-                if not hidden:
+            for path, text in _texts(question.model_dump(), ()):
+                if path in _SHOWN:
                     given.add(text)
                 elif len(text) >= _SHORTEST:
                     keys[text] = question.id
@@ -58,40 +57,48 @@ def secrets() -> Secrets:
     return Secrets({text: name for text, name in keys.items() if text not in given}, solutions)
 
 
-def _texts(node: Any, *, hidden: bool) -> Iterator[tuple[bool, str]]:
-    """Every text of a question as it would be shown, and whether it is hidden."""
+def _texts(node: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Every text that is written in two languages, as it would be shown, and the fields above it."""
     from ..quiz.markup import to_plain
 
-    if isinstance(node, str):
-        yield hidden, _line(to_plain(node))
+    if isinstance(node, dict) and set(node) == set(LANGUAGES):
+        yield from ((path, _line(to_plain(text))) for text in node.values())
     elif isinstance(node, dict):
         for name, value in node.items():
-            yield from _texts(value, hidden=hidden or name in _HIDDEN)
+            yield from _texts(value, (*path, name))
     elif isinstance(node, list | tuple):
         for value in node:
-            yield from _texts(value, hidden=hidden)
+            yield from _texts(value, path)
 
 
-def look(folder: Path) -> list[Fault]:
+def look(folder: Path, pages: Mapping[str, Parsed] | None = None) -> list[Fault]:
     """Every key and solution that a file of the book holds, in its text or in its data."""
     found = []
-    for file in sorted(folder.rglob("*")):
-        if file.suffix not in (".html", ".js"):
-            continue
-        raw = file.read_text(encoding="utf-8")
-        page = file.relative_to(folder).as_posix()
-        if file.suffix == ".html":
-            soup = BeautifulSoup(raw, "html.parser")
-            data = " ".join(script.get_text() for script in soup.find_all("script"))
-            texts = [soup.get_text(), soup.get_text(" "), data]
-        else:
-            texts = [raw]
-        lines, code = [_line(text) for text in texts], _code(texts[0])
-        names = {name for key, name in secrets().keys.items() if any(key in x for x in lines)}
-        found += [Fault(page, "key", name) for name in sorted(names)]
-        names = {name for body, name in secrets().solutions.items() if body in code}
-        found += [Fault(page, "solution", name) for name in sorted(names)]
+    for href, page in sorted((read(folder) if pages is None else pages).items()):
+        data = " ".join(script.get_text() for script in page.soup.find_all("script"))
+        plain = page.soup.get_text()
+        found += _in_texts(href, [plain, page.soup.get_text(" "), data], _code(plain))
+    for file in sorted(folder.rglob("*.js")):
+        text = file.read_text(encoding="utf-8")
+        found += _in_texts(file.relative_to(folder).as_posix(), [text], _code(text))
     return found
+
+
+def _in_texts(page: str, texts: list[str], code: str) -> list[Fault]:
+    names = {name for text in texts for name in _keys_in(_line(text))}
+    solved = {name for body, name in secrets().solutions.items() if body in code}
+    return [
+        *(Fault(page, "key", name) for name in sorted(names)),
+        *(Fault(page, "solution", name) for name in sorted(solved)),
+    ]
+
+
+def _keys_in(text: str) -> Iterator[str]:
+    """Whose keys occur in a text; their beginnings are looked up first, since there are many."""
+    pieces = {text[at : at + _SHORTEST] for at in range(len(text) - _SHORTEST + 1)}
+    for key, name in secrets().keys.items():
+        if key[:_SHORTEST] in pieces and key in text:
+            yield name
 
 
 def _line(text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import re
 import sys
 import tempfile
 import time
@@ -29,6 +30,8 @@ CELL_SECONDS = 600
 _SHOWN = ("torch", "triton", "numpy", "matplotlib", "ipywidgets", "anywidget", "pygments")
 #: What a kernel runs before the first cell; the cell is taken out again.
 _PRELUDE = "from fa_toolkit.book import inside\ninside.prepare()"
+#: Colours of a terminal in a traceback.
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _COMPILED = {".pyc", ".pyo"}
 
 
@@ -103,7 +106,7 @@ async def _execute(notebook: Any, name: str, folder: Path) -> None:
         raise RunError(
             name,
             expected=Text("a notebook that runs to its end", "能一直运行到末尾的 notebook"),
-            got=str(error).strip()[-1500:],
+            got=_COLOURS.sub("", str(error)).strip()[-1500:],
         ) from None
     del notebook.cells[0]
 

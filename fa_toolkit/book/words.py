@@ -103,7 +103,9 @@ FAULTS: dict[str, Text] = {
         "shows a formula as it was typed, {target}: write it without dollar signs",
         "公式没有排版，{target}：请不要用美元符号",
     ),
-    "key": Text("shows what {target} keeps until it is answered", "露出了 {target} 要答完才给看的内容"),
+    "key": Text(
+        "shows what {target} keeps until it is answered", "露出了 {target} 要答完才给看的内容"
+    ),
     "solution": Text("shows the solution of {target}", "露出了 {target} 的解答"),
     "orphan": Text("no page leads here", "没有任何页面链接到这里"),
 }
