@@ -11,7 +11,7 @@ from typing import Literal, overload
 import torch
 from torch import Tensor
 
-from .door import Impl, autocast, check_sink, choose, refuse, seed_tensor
+from .door import Impl, autocast, check_flag, check_sink, choose, refuse, seed_tensor
 from .operator import Options, refuse_transforms, run_attention
 from .reference import check_dropout
 from .reference.inputs import check_scalars, check_tensors, problem_of
@@ -89,14 +89,20 @@ def flash_attention(
         o: [B, Hq, Nq, Dv]; lse: [B, Hq, Nq].
 
     Args:
-        window: (left, right) keys around a query's own position, inclusive; -1 is unbounded.
+        q, k, v: float16, bfloat16 (sm_80 and later) or float32; float64 for "tiled" and
+            "reference". D and Dv are 1 to 256; the kernels run them as the next power of two.
+        window: (left, right) keys around a query's own position, inclusive; -1 is unbounded. The
+            last W keys, its own included, are (W - 1, 0). Causal closes the right side whatever
+            the window says.
         softcap: scores become cap * tanh(s / cap); None or 0 is off.
         scale: 1 / sqrt(D) if None.
         sink: [Hq], one extra logit per query head, in the denominator only.
         dropout_p: share of the probabilities set to 0, the others divided by 1 - p.
         seed: what is dropped is a function of it and of (b, h, i, j); None draws one from torch's
             generator.
-        deterministic: None follows torch; every implementation is deterministic as it is.
+        deterministic: None follows torch; every implementation is deterministic as it is: the same
+            call gives the same bits. With few queries over long keys the number of parts, and so
+            the last bits, depend on batch and heads, see `flash_decode`.
         return_lse: also return the log-sum-exp (natural logarithm), differentiable.
         impl: "auto" runs the Triton kernel for CUDA tensors and the tiled algorithm otherwise;
             "triton", "tiled" or "reference" run just that.
@@ -114,6 +120,7 @@ def flash_attention(
         >>> bool((o == 1).all()), [round(x, 4) for x in (lse[0, 0] - 4).tolist()]
         (True, [0.0, 0.6931, 1.0986])
     """
+    check_flag("deterministic", deterministic)
     key = None
     if type(q) is type(k) is type(v) is Tensor and sink is seed is None:
         key = key_of(q, k, v, causal, window, softcap, scale, dropout_p, impl)

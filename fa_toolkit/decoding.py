@@ -16,11 +16,11 @@ from .decode_operator import (
     refuse_decode_transforms,
     refuse_gradients,
 )
-from .door import Impl, choose, refuse
+from .door import Impl, choose, costs_nothing_to_look, refuse
 from .errors import ArgumentError
 from .language import Text
 from .reference.cache import decode_problem, with_queries
-from .reference.inputs import check_scalars
+from .reference.inputs import check_scalars, check_tensors
 
 __all__ = ["flash_decode"]
 
@@ -40,7 +40,7 @@ def flash_decode(
     sink: Tensor | None = ...,
     num_splits: int | None = ...,
     return_lse: Literal[False] = ...,
-    validate: bool = ...,
+    validate: bool | None = ...,
     impl: Impl = ...,
 ) -> Tensor: ...
 @overload
@@ -58,7 +58,7 @@ def flash_decode(
     sink: Tensor | None = ...,
     num_splits: int | None = ...,
     return_lse: Literal[True],
-    validate: bool = ...,
+    validate: bool | None = ...,
     impl: Impl = ...,
 ) -> tuple[Tensor, Tensor]: ...
 def flash_decode(
@@ -75,7 +75,7 @@ def flash_decode(
     sink: Tensor | None = None,
     num_splits: int | None = None,
     return_lse: bool = False,
-    validate: bool = False,
+    validate: bool | None = None,
     impl: Impl = "auto",
 ) -> Tensor | tuple[Tensor, Tensor]:
     """Attention of a few new queries over a cache of keys and values, one length per sequence.
@@ -97,11 +97,14 @@ def flash_decode(
         seq_lens: int32, keys of each sequence, those of the new positions included.
         block_table: int32 page ids; entries past the pages a length needs may hold anything.
         window, softcap, scale, sink: as in `flash_attention`.
-        num_splits: parts the keys are cut into; None: as many as fill the device.
-        return_lse: also return the log-sum-exp (natural logarithm).
-        validate: look at the values of seq_lens and block_table too, which waits for the device and
-            so cannot be captured in a CUDA graph. Without it wrong values give wrong numbers,
-            never an access outside the tensors.
+        num_splits: parts the keys are cut into. None: as many as fill the device, which depends on
+            the batch, so the last bits of a sequence do too. A fixed number gives a sequence the
+            same bits in any batch over the same cache.
+        return_lse: also return the log-sum-exp (natural logarithm). To merge such parts give
+            `merge_partials` lse with its rows as o has them: lse.transpose(1, 2) if q is 4-D.
+        validate: look at the values of seq_lens and block_table too. None: where they lie on the
+            CPU; on a GPU looking waits for the device and cannot be captured in a CUDA graph.
+            Unseen wrong values give wrong numbers, never an access outside the tensors.
         impl: "auto" runs the Triton kernel for CUDA tensors and the tiled algorithm otherwise;
             "triton", "tiled" or "reference" run just that.
 
@@ -117,6 +120,10 @@ def flash_decode(
         (torch.Size([2, 4, 16]), tensor([1., 0.]))
     """
     _check_splits(num_splits)
+    check_tensors(q=q, seq_lens=seq_lens)
+    if validate is None:
+        tables = [seq_lens] if block_table is None else [seq_lens, block_table]
+        validate = costs_nothing_to_look(*tables)
     chosen = choose(impl, q)
     refuse(chosen, q.dtype)
     left, right = (-1, -1) if window is None else window

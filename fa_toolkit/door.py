@@ -57,6 +57,25 @@ def autocast(*tensors: Tensor) -> tuple[Tensor, ...]:
     return tuple(x.to(dtype) if ok else x for x, ok in zip(tensors, castable, strict=True))
 
 
+def costs_nothing_to_look(*tensors: Tensor) -> bool:
+    """Whether the values of these tensors can be read here and now without waiting for a device."""
+    return (
+        all(type(x) is Tensor and x.device.type == "cpu" for x in tensors)
+        and not torch.compiler.is_compiling()
+        and not torch._C._are_functorch_transforms_active()
+    )
+
+
+def check_flag(name: str, value: bool | None) -> None:
+    """Refuse what is neither True, False nor None.
+
+    Raises:
+        ArgumentError: naming the argument.
+    """
+    if value is not None and not isinstance(value, bool):
+        raise ArgumentError(name, expected="True | False | None", got=repr(value))
+
+
 def check_sink(sink: Tensor | None, q: Tensor) -> None:
     """Refuse a sink of a kind or on a device that no implementation takes; its shape is checked later.
 

@@ -10,9 +10,10 @@ from typing import Literal, overload
 from torch import Tensor
 
 from .attention import attend
-from .door import Impl
+from .door import Impl, check_flag, costs_nothing_to_look
 from .errors import ArgumentError
 from .language import Text
+from .reference.inputs import check_tensors
 from .reference.varlen import check_offsets, check_packed
 
 __all__ = ["flash_attention_varlen"]
@@ -37,7 +38,7 @@ def flash_attention_varlen(
     seed: int | Tensor | None = ...,
     deterministic: bool | None = ...,
     return_lse: Literal[False] = ...,
-    validate: bool = ...,
+    validate: bool | None = ...,
     impl: Impl = ...,
 ) -> Tensor: ...
 @overload
@@ -59,7 +60,7 @@ def flash_attention_varlen(
     seed: int | Tensor | None = ...,
     deterministic: bool | None = ...,
     return_lse: Literal[True],
-    validate: bool = ...,
+    validate: bool | None = ...,
     impl: Impl = ...,
 ) -> tuple[Tensor, Tensor]: ...
 def flash_attention_varlen(
@@ -80,7 +81,7 @@ def flash_attention_varlen(
     seed: int | Tensor | None = None,
     deterministic: bool | None = None,
     return_lse: bool = False,
-    validate: bool = False,
+    validate: bool | None = None,
     impl: Impl = "auto",
 ) -> Tensor | tuple[Tensor, Tensor]:
     """Attention inside each of B sequences that lie packed end to end, without padding.
@@ -103,8 +104,9 @@ def flash_attention_varlen(
         causal, window, softcap, scale, sink, return_lse, impl: as in `flash_attention`.
         dropout_p, seed: as there; b is the number of the sequence, i and j count within it.
         deterministic: every implementation is deterministic as it is.
-        validate: refuse offsets that fall, do not start at 0 or pass the end. Without it they give
-            wrong numbers, never an access outside the tensors.
+        validate: refuse offsets that fall, do not start at 0 or pass the end. None: where they lie
+            on the CPU; on a GPU looking waits for the device and cannot be captured in a CUDA
+            graph. Unseen they give wrong numbers, never an access outside the tensors.
 
     Raises:
         ShapeError, DtypeError, DeviceError, ArgumentError: naming the argument that does not fit.
@@ -121,7 +123,11 @@ def flash_attention_varlen(
         tensor([2., 2., 3., 3., 3.])
     """
     _check_longest(max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k)
+    check_flag("deterministic", deterministic)
+    if validate is None:
+        validate = costs_nothing_to_look(cu_seqlens_q, cu_seqlens_k)
     if validate:
+        check_tensors(q=q, k=k, v=v)
         check_packed(q, k, v, cu_seqlens_q, cu_seqlens_k)
         check_offsets("cu_seqlens_q", cu_seqlens_q, len(q))
         check_offsets("cu_seqlens_k", cu_seqlens_k, len(k))

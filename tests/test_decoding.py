@@ -59,12 +59,48 @@ def test_no_gradients(impl: Any) -> None:
         assert not flash_decode(**good(v_cache=leaf), impl=impl).requires_grad
 
 
-def test_values_are_checked_on_request() -> None:
+def test_values_are_checked_where_looking_costs_nothing_and_on_request() -> None:
     wrong = torch.tensor([9, 0], dtype=torch.int32)
     with pytest.raises(ArgumentError, match=r"seq_lens\[0\]: expected a whole number 0..8, got 9"):
+        flash_decode(**good(seq_lens=wrong))
+    with pytest.raises(ArgumentError, match="seq_lens"):
         flash_decode(**good(seq_lens=wrong), validate=True)
     same = flash_decode(**good(seq_lens=torch.tensor([8, 0], dtype=torch.int32)))
-    assert torch.equal(flash_decode(**good(seq_lens=wrong)), same)
+    assert torch.equal(flash_decode(**good(seq_lens=wrong), validate=False), same)
+
+
+def test_a_layout_of_another_package_is_told() -> None:
+    heads_first = torch.ones(2, 4, 1, 4)  # [B, Hq, Nq, D]
+    caches = {name: torch.ones(2, 2, 8, 4) for name in ("k_cache", "v_cache")}
+    with pytest.raises(ArgumentError, match=r"heads_q: .*q is \[B, Hq, D\] or \[B, Nq, Hq, D\]"):
+        flash_decode(heads_first, **caches, seq_lens=INT)
+
+
+def test_parts_merge_with_the_rows_of_lse_turned() -> None:
+    q, cache = torch.randn(1, 3, 2, 4), torch.randn(1, 2, 8, 4)
+    whole, part = (torch.tensor([n], dtype=torch.int32) for n in (8, 4))
+    keywords: dict[str, Any] = {"causal": False, "return_lse": True}
+    want, _ = flash_decode(q, cache, cache, seq_lens=whole, **keywords)
+    halves = [flash_decode(q, x, x, seq_lens=part, **keywords) for x in cache.split(4, dim=2)]
+    outs = [o for o, _ in halves]
+    with pytest.raises(ShapeError, match="lse.transpose"):
+        fa.merge_partials(outs, [lse for _, lse in halves])
+    got, _ = fa.merge_partials(outs, [lse.transpose(1, 2) for _, lse in halves])
+    torch.testing.assert_close(got, want)
+
+
+@pytest.mark.parametrize("splits", [1, 3])
+def test_a_fixed_number_of_splits_gives_the_bits_of_any_batch(splits: int) -> None:
+    q, cache = torch.randn(4, 2, 16), torch.randn(4, 1, 64, 16)
+    lens = torch.tensor([64, 5, 33, 60], dtype=torch.int32)
+    together = flash_decode(q, cache, cache, seq_lens=lens, num_splits=splits)
+    alone = [
+        flash_decode(
+            q[i : i + 1], *(cache[i : i + 1],) * 2, seq_lens=lens[i : i + 1], num_splits=splits
+        )
+        for i in range(4)
+    ]
+    assert torch.equal(together, torch.cat(alone))
 
 
 @pytest.mark.parametrize(
@@ -76,6 +112,7 @@ def test_values_are_checked_on_request() -> None:
         ({"softcap": -1.0}, ArgumentError, "softcap"),
         ({"window": (-2, 0)}, ArgumentError, "window left"),
         ({"seq_lens": INT.long()}, DtypeError, "seq_lens"),
+        ({"seq_lens": [8, 3]}, DtypeError, "seq_lens"),
         ({"v_cache": torch.ones(2, 1, 7, 4)}, ShapeError, "v_cache"),
     ],
 )

@@ -148,7 +148,10 @@ def _details(launch: Launch, gpu: GPU | None) -> Iterator[str]:
         yield say(wording.PROGRAMS, programs=whole(launch.programs))
     else:
         yield say(
-            wording.WAVE if launch.waves == 1 else wording.WAVES, programs=whole(launch.programs), sms=gpu.sms, waves=whole(launch.waves)
+            wording.WAVE if launch.waves == 1 else wording.WAVES,
+            programs=whole(launch.programs),
+            sms=gpu.sms,
+            waves=whole(launch.waves),
         )
     yield say(
         wording.MOVED,

@@ -12,6 +12,7 @@ from torch import Tensor
 from ..errors import ArgumentError, DeviceError, DtypeError, ShapeError
 from ..language import Text
 from ..problem import ITEMSIZE, AttentionProblem
+from .inputs import check_tensors
 
 
 def decode_problem(
@@ -37,6 +38,9 @@ def decode_problem(
     Raises:
         ShapeError, DtypeError, DeviceError, ArgumentError: naming the argument that does not fit.
     """
+    tables = {} if block_table is None else {"block_table": block_table}
+    sinks = {} if sink is None else {"sink": sink}
+    check_tensors(q=q, k_cache=k_cache, v_cache=v_cache, seq_lens=seq_lens, **tables, **sinks)
     if q.ndim not in (3, 4):
         raise ShapeError("q", expected="[B, Hq, D] | [B, Nq, Hq, D]", got=str(list(q.shape)))
     dtype = str(q.dtype).removeprefix("torch.")
@@ -63,7 +67,18 @@ def decode_problem(
     if sink is not None:
         _check_shape("sink", sink, (heads_q,))
     sizes = (batch, heads_q, heads_kv, len_q, capacity, head_dim, v_cache.shape[3])
-    return AttentionProblem(*sizes, dtype, causal, window)  # type: ignore[arg-type]
+    try:
+        return AttentionProblem(*sizes, dtype, causal, window)  # type: ignore[arg-type]
+    except ArgumentError as error:
+        if error.name == "heads_q":
+            error.hint = _LAYOUTS
+        raise
+
+
+_LAYOUTS = Text(
+    "q is [B, Hq, D] or [B, Nq, Hq, D], a cache [B, Hkv, N, D], pages are [blocks, page, Hkv, D]",
+    "q 是 [B, Hq, D] 或 [B, Nq, Hq, D]，缓存是 [B, Hkv, N, D]，页是 [blocks, page, Hkv, D]",
+)
 
 
 def _check_kind(name: str, x: Tensor, dtype: torch.dtype, device: torch.device) -> None:

@@ -88,7 +88,18 @@ def problem_of(
     if sink is not None and sink.shape != (heads_q,):
         raise ShapeError("sink", expected=f"[{heads_q}]", got=str(list(sink.shape)))
     sizes = (batch, heads_q, heads_kv, len_q, len_k, head_dim, head_dim_v)
-    return known_problem(*sizes, _NAMES[q.dtype], causal=causal, window=window)
+    try:
+        return known_problem(*sizes, _NAMES[q.dtype], causal=causal, window=window)
+    except ArgumentError as error:
+        if error.name == "heads_q" and len_k and len_q % len_k == 0:
+            error.hint = _SWAPPED
+        raise
+
+
+_SWAPPED = Text(
+    "q, k and v are [B, H, N, D] (packed: [T, H, D]); x.transpose(1, 2) if yours are [B, N, H, D]",
+    "q、k、v 是 [B, H, N, D]（打包时 [T, H, D]）；若是 [B, N, H, D]，先 x.transpose(1, 2)",
+)
 
 
 def check_scalars(

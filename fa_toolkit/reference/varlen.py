@@ -12,7 +12,7 @@ from torch import Tensor
 from ..errors import ArgumentError, DeviceError, DtypeError, ShapeError
 from ..language import Text
 from .attention import Gradients, attention
-from .inputs import compute_dtype, problem_of
+from .inputs import check_tensors, compute_dtype, problem_of
 
 Span = tuple[int, int]
 Forward = Callable[..., tuple[Tensor, Tensor]]
@@ -126,6 +126,7 @@ def check_packed(
     Raises:
         ShapeError, DtypeError, DeviceError: naming the argument that does not fit.
     """
+    check_tensors(cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k)
     for name, x in (("q", q), ("k", k), ("v", v)):
         if x.ndim != 3:
             raise ShapeError(name, expected="[T, H, D]", got=str(list(x.shape)))

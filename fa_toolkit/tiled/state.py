@@ -132,7 +132,9 @@ def merge_partials(
         lse = log sum_i e^(lse_i)        o = sum_i e^(lse_i - lse) o_i
 
     Shapes:
-        outs: parts of [..., N, Dv], a list or stacked [parts, ...]; lses: parts of [..., N].
+        outs: parts of [..., N, Dv], a list or stacked [parts, ...]; lses: parts of [..., N], rows in
+            the order of o. Packed calls and 4-D decoding return lse with the heads first:
+            lse.transpose(-1, -2) fits their o.
 
     Args:
         out_dtype: dtype of the result, that of `outs` if None.
@@ -160,7 +162,9 @@ def merge_partials(
         if o.shape != outs[0].shape or lse.shape != o.shape[:-1]:
             expected = f"{list(outs[0].shape)}, {list(outs[0].shape[:-1])}"
             got = f"{list(o.shape)}, {list(lse.shape)}"
-            raise ShapeError(f"outs[{i}], lses[{i}]", expected=expected, got=got)
+            turned = lse.ndim > 1 and lse.transpose(-1, -2).shape == o.shape[:-1]
+            hint = "lse.transpose(-1, -2)" if turned else ""
+            raise ShapeError(f"outs[{i}], lses[{i}]", expected=expected, got=got, hint=hint)
     o, lse = reduce(SoftmaxState.merge, map(_part, outs, lses)).finish()
     return o.to(outs[0].dtype if out_dtype is None else out_dtype), lse
 

@@ -15,13 +15,17 @@ def my_flash_kernel(
     len_q, len_k, D, scale, HEADS_Q: tl.constexpr, GROUP: tl.constexpr, IS_CAUSAL: tl.constexpr,
     BLOCK: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
-    pid_m, pid_bh = tl.program_id(0), tl.program_id(1)  # a tile of rows, a (batch, head)
+    row_tiles = tl.cdiv(len_q, BLOCK)  # one axis: the others of a CUDA grid end at 65,535
+    pid_m = tl.program_id(0) % row_tiles  # a tile of rows
+    pid_bh = tl.program_id(0) // row_tiles  # of a (batch, head)
     # solution:begin
-    b, h = pid_bh // HEADS_Q, pid_bh % HEADS_Q
+    # in 64 bits: a row times a stride may pass 2^31
+    b, h = (pid_bh // HEADS_Q).to(tl.int64), (pid_bh % HEADS_Q).to(tl.int64)
     q_ptr += b * stride_qb + h * stride_qh
     k_ptr += b * stride_kb + h // GROUP * stride_kh
     v_ptr += b * stride_vb + h // GROUP * stride_vh
-    offs_m, offs_d = pid_m * BLOCK + tl.arange(0, BLOCK), tl.arange(0, BLOCK_D)
+    offs_m = (pid_m * BLOCK + tl.arange(0, BLOCK)).to(tl.int64)
+    offs_d = tl.arange(0, BLOCK_D)
     mask_m, mask_d = offs_m < len_q, offs_d < D
     mask_q = mask_m[:, None] & mask_d[None, :]
     q_ptrs = q_ptr + offs_m[:, None] * stride_qn + offs_d[None, :] * stride_qd
@@ -33,7 +37,7 @@ def my_flash_kernel(
     if IS_CAUSAL:
         stop = tl.minimum(len_k, tl.minimum((pid_m + 1) * BLOCK, len_q) + diagonal)
     for start_n in range(0, stop, BLOCK):
-        cols = start_n + tl.arange(0, BLOCK)
+        cols = (start_n + tl.arange(0, BLOCK)).to(tl.int64)
         mask_kv = (cols < len_k)[:, None] & mask_d[None, :]
         k_ptrs = k_ptr + cols[:, None] * stride_kn + offs_d[None, :] * stride_kd
         v_ptrs = v_ptr + cols[:, None] * stride_vn + offs_d[None, :] * stride_vd
@@ -52,7 +56,7 @@ def my_flash_kernel(
         acc = acc * alpha[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")
         m_i = m_new
     seen = tl.where(l_i == 0.0, 1.0, l_i)
-    rows = pid_bh * len_q + offs_m  # o and lse are contiguous
+    rows = pid_bh.to(tl.int64) * len_q + offs_m  # o and lse are contiguous
     tl.store(o_ptr + rows[:, None] * D + offs_d[None, :], acc / seen[:, None], mask=mask_q)
     tl.store(lse_ptr + rows, m_i + tl.log(seen), mask=mask_m)
     # solution:end
@@ -66,7 +70,7 @@ def my_flash(q, k, v, causal):
     lse = torch.empty(q.shape[:3], device=q.device)
     strides = (*q.stride(), *k.stride(), *v.stride())
     sizes = {"BLOCK": 16, "BLOCK_D": max(16, triton.next_power_of_2(D))}
-    my_flash_kernel[(triton.cdiv(len_q, 16), B * Hq)](
+    my_flash_kernel[(triton.cdiv(len_q, 16) * B * Hq,)](
         q, k, v, o, lse, *strides, len_q, len_k, D, D**-0.5,
         HEADS_Q=Hq, GROUP=Hq // Hkv, IS_CAUSAL=causal, **sizes,
     )  # fmt: skip
