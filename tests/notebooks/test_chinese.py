@@ -92,7 +92,12 @@ def test_the_guard_sees_a_difference() -> None:
     assert meaning("x = 1") != meaning("x = 2")
     said, in_chinese = spoken('f("O3", "tiles")', 'f("O3", "分块")')
     assert meaning(said) == meaning(in_chinese)
-    for other in ('f("O4", "分块")', 'g("O3", "分块")', 'f("O3", "分块", "分块")', 'f("O3", "tile")'):
+    for other in (
+        'f("O4", "分块")',
+        'g("O3", "分块")',
+        'f("O3", "分块", "分块")',
+        'f("O3", "tile")',
+    ):
         one, two = spoken('f("O3", "tiles")', other)
         assert meaning(one) != meaning(two), other
     assert ENGLISH and all_cells(ENGLISH[0])
