@@ -66,7 +66,7 @@ def flash_backward_dkdv_kernel(
     Scores are held transposed, keys down and queries across, as dK and dV need them.
     """
     column_tiles = len_k // BLOCK_N + sequences + 1 if IS_PACKED else tl.cdiv(len_k, BLOCK_N)
-    # under a causal mask the first keys are seen by most queries: ascending is heaviest first
+    # under a causal mask the first keys are seen by most queries: ascending is heaviest first in a head
     pid_n = tl.program_id(0) % column_tiles
     pid_bh = tl.program_id(0) // column_tiles
     b = (pid_bh // heads_kv).to(tl.int64)

@@ -59,7 +59,7 @@ def flash_backward_dq_kernel(
 ):  # fmt: skip
     """Each program owns BLOCK_M queries of one head and streams the keys and values they see."""
     row_tiles = len_q // BLOCK_M + sequences + 1 if IS_PACKED else tl.cdiv(len_q, BLOCK_M)
-    # under a causal mask the last queries see most keys: descending is heaviest first
+    # under a causal mask the last queries see most keys: descending is heaviest first in a head
     pid_m = row_tiles - 1 - tl.program_id(0) % row_tiles
     pid_bh = tl.program_id(0) // row_tiles
     b = (pid_bh // heads_q).to(tl.int64)

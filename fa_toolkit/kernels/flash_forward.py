@@ -92,7 +92,7 @@ def flash_forward_kernel(
     row_tiles = len_q // BLOCK_M + sequences + 1 if IS_PACKED else tl.cdiv(len_q, BLOCK_M)
     pid_m = tl.program_id(0) % row_tiles
     if LAST_FIRST:
-        # under a causal mask the last queries see most keys: heaviest first
+        # under a causal mask the last queries see most keys: heaviest first within a head
         pid_m = row_tiles - 1 - pid_m
     pid_bh = tl.program_id(0) // row_tiles
     b = (pid_bh // heads_q).to(tl.int64)

@@ -1,6 +1,7 @@
-"""Tiles, warps and stages as measured, for each kernel, head width and generation of GPUs.
+"""Tiles, warps and stages for each kernel, head width and generation of GPUs.
 
-Data only; which row a call gets: `configuration`.
+Hopper's were measured on an H200 with Triton 3.6 (docs/performance-log.md). Those of other
+generations fit by compilation and were not timed. Data only; which row a call gets: `configuration`.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ launches = [
 
 #: compute capability -> shared memory one block may use, in bytes
 #: (CUDA programming guide, table of technical specifications, minus 1 KiB kept by the system)
-LIMITS = {75: 65536, 80: 166912, 89: 101376, 90: 232448, 100: 232448}
+LIMITS = {75: 65536, 80: 166912, 89: 101376, 90: 232448, 100: 232448, 120: 101376}
 DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16, "fp32": torch.float32}
 
 

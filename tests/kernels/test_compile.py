@@ -47,6 +47,8 @@ MORE = (
     f"dkdv-sm90-bf16-{EVERYTHING}",
     "dkdv-sm89-fp16-D256",
     "dkdv-sm75-fp32-D256",
+    "sm120-bf16-D128-causal",
+    "dkdv-sm120-bf16-D128-causal",
     "dq-sm75-fp32-D256",
     "sm90-bf16-D128-causal-packed",
 )
