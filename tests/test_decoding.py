@@ -83,7 +83,7 @@ def test_parts_merge_with_the_rows_of_lse_turned() -> None:
     want, _ = flash_decode(q, cache, cache, seq_lens=whole, **keywords)
     halves = [flash_decode(q, x, x, seq_lens=part, **keywords) for x in cache.split(4, dim=2)]
     outs = [o for o, _ in halves]
-    with pytest.raises(ShapeError, match="lse.transpose"):
+    with pytest.raises(ShapeError, match=r"lse\.transpose"):
         fa.merge_partials(outs, [lse for _, lse in halves])
     got, _ = fa.merge_partials(outs, [lse.transpose(1, 2) for _, lse in halves])
     torch.testing.assert_close(got, want)
