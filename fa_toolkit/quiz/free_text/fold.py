@@ -92,6 +92,8 @@ _PASSES: tuple[tuple[re.Pattern[str], _Replacement], ...] = tuple(
         (r"[零一二三四五六七八九]点[零一二三四五六七八九]{1,6}", lambda m: m[0].translate(_DIGITS)),
         (r"(?<![a-z])(zero|one) point ((?:(?:zero|oh|one|two|three|four|five|six|"
          r"seven|eight|nine) ?){1,5})", _spoken),
+        (r"(?<![a-z0-9_])(d?[a-z](?:_\w{1,2})?|\)) \. (?=sum(?![a-z])|rowsum|\(|d?[a-z](?:_\w{1,2})?(?![a-z0-9]))",
+         r"\1 * "),  # the dot of a product, where "·" is not at hand: dO_i . v_j
         (r" {2,}", " "),
         (r"(?<![a-z])(?:sequence|seq(?:_|uence)?)[ _-]?len(?:gth)?s?(?![a-z])", "seqlen"),
         (r"(?<![a-z])queries ?, ?keys,? ?(?:and|&) ?(?:the )?values(?![a-z])", "qkv"),

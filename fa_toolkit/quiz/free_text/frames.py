@@ -43,6 +43,8 @@ _SUPPOSED = re.compile(
     r"\b(?:if|unless|suppose|supposing|assuming|imagine if|were)\b(?: \w+){0,8}? (?:would|"
     r"could|might|had|were|used|worked)\b"
     r"|\bwould (?:have|be|need|take|blow|drop|fall|make|save|help|require|still)\b"
+    r"|(?:\bwould|'d) (?:\w+ly |otherwise )?(?:need|want|require|keep|store)\b"
+    r"|本来(?:.{0,6}?)(?:要用|需要|得存|要存|要留)"
     r"|\b(?:may or may not|might or might not)\b|\b(?:could|might) (?:in theory|perhaps|possibly)\b"
     r"|\b(?:could|might) (?:be|have|do) (?:\w+\s+){0,3}but\b"
     r"|(?:假如|假设|要是|倘若|如若|若是|如果)[^。;]{0,40}?(?:那就|那么|就会|"
@@ -82,7 +84,9 @@ _PROMPT = _not_after("same_system_ common_system_ shared_system_")
 _PROMPT_ZH = _not_after("同样的系统 相同的系统 公共的系统")
 GRADER = re.compile(
     r"\b(?:grader|grading|rubric|full (?:marks|score|credit|points)|award (?:\w+ )?(?:all|"
-    r"full|100|points|the)|system (?:note|" + _PROMPT + r"prompt|message|override)|ignore (?:all |"
+    r"full|100|points|the)|system (?:note|"
+    + _PROMPT
+    + r"prompt|message|override)(?!'s)|ignore (?:all |"
     r"the |any |previous |prior |above |your )+"
     r"|disregard|"
     + _INSTRUCTIONS
@@ -127,7 +131,7 @@ _OTHER = {
         r"formerly|the old|what happens normally|linear attention|sparse attention|"
         r"performer|linformer|longformer|reformer|low-?rank|mamba|paged ?attention)"
         r"|^[\s\"'(*\-一-鿿]{0,6}?(?<![和与跟同比像])(?:传统|标准|普通|常规|原来|"
-        r"原始|原生|朴素|以前|之前的|过去|老办法|老做法|旧方法|一般的?|通常|原先|"
+        r"原始|原生|朴素|以前|之前的(?=方法|做法|实现|注意力|算法|版本|标准|方案)|过去|老办法|老做法|旧方法|一般的?|通常|原先|"
         r"不用\s*f|没有\s*f|别人|别的方法|线性注意力|稀疏注意力|低秩|performer|linformer|"
         r"longformer)"
         r"(?!.{0,14}softmax|.{0,6}(?:相同|一样|一致|等价|相等|没有区别|没区别|没差别))"
@@ -168,6 +172,10 @@ _NEIGHBOUR = re.compile(
     r"tokeni[sz]er|vocabulary|batch ?norm)\b"
     r"|层归一化|混合专家|束搜索|循环网络|卷积|前馈网络|位置编码|词表|检索增强|"
     r"优化器|贪心解码|批归一化|滑动窗口"
+)
+#: What the question is about, though a neighbour is named beside it.
+_OWN = re.compile(
+    r"\b(?:forward|backward|attention matrix|flash|kernel)\b|前向|反向|注意力矩阵|flash"
 )
 _SAME_AS = re.compile(
     r"\b(?:same|equal|identical|equivalent|exact|matches|agrees?)\b|一样|相同|一致|等价|相等"
@@ -214,7 +222,9 @@ def frame(parts: list[Clause], other: str | None) -> None:
                 elif names:
                     elsewhere = True
             elif (names and not _SAME_AS.search(clause.text)) or (
-                other == "standard" and _NEIGHBOUR.search(clause.text)
+                other == "standard"
+                and _NEIGHBOUR.search(clause.text)
+                and not _OWN.search(clause.text)
             ):
                 elsewhere = True
             if not names and _BACK[other].search(clause.text):

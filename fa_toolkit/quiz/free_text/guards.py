@@ -32,7 +32,7 @@ _VERB = re.compile(
     r"knows?|sees?|appl(?:y|ies)|normali[sz]es?)\b|n't\b"
     r"|[=≤≥<>]|→|->|\d ?(?:x|times|mb|kb|gb|tb|倍)|~ ?\d|\d ?r\b|\dr\dw"
     r"|[的是把在了就会被从不没有比要用让使由而再都也还需能可到得给跟为]|[读写存算乘加减除搬扫切放装]|"
-    r"因此|要(?!点)|维护|更新|合并成|融合|常驻|驻留|降|变|等于|不|→"
+    r"因此|[一总]共|要(?!点)|维护|更新|合并成|融合|常驻|驻留|降|变|等于|不|→"
 )  # fmt: skip
 _SEPARATOR = re.compile(r"[,;|、·\n。:+&]|/(?!s\b)|\.(?=\s|$)|→|->|>|\band\b|和|与|以及")
 
@@ -52,6 +52,8 @@ def is_list(text: str, least: int = 4, share: float = 0.75) -> bool:
     stops = [part for part in stops if part]
     if len(stops) >= 5 and sum(map(_term, stops)) >= 0.8 * len(stops):
         return True
+    if len(stops) >= least == 4 and all(_term(stop, wide=True) for stop in stops):
+        return sum(map(_bare, stops)) >= len(stops) / 2
     if not re.search(r"[a-df-z]{2}|[\u4e00-\u9fff=]", text.replace("exp", "")):
         return len(re.findall(r"\d+(?:\.\d+)?", text)) >= 3
     return _run_of_words(text)
@@ -62,6 +64,8 @@ def _run_of_words(text: str) -> bool:
     if re.search(r"[=<>≤≥→;:.?!。]|,(?! ?[kv]\b)| [x*] .{1,40} [x*] ", text.strip(" .。")):
         return False
     words = text.split()
+    if _growth(text):
+        return False
     if re.search(r"[\u4e00-\u9fff]{2}", text):
         short = sum(len(word) <= 6 or word.isascii() for word in words)
         plain = _COMPOUNDS.sub("词", text)
@@ -70,6 +74,8 @@ def _run_of_words(text: str) -> bool:
         if len(_DOES.findall(plain)) >= 2:  # what is read, computed and written is told
             return False
         return len(words) >= 7 and short >= 0.85 * len(words)
+    if len(words) >= 7 and not any(says.search(text) for says in (_GLUE, _ACTS, _JOINS)):
+        return True
     glue = len(_GLUE.findall(text))
     most = 0.16 if len(words) >= 12 else 0.05
     return len(words) >= 9 and glue <= most * len(words) and not _ACTS.search(text)
@@ -77,7 +83,7 @@ def _run_of_words(text: str) -> bool:
 
 _STOPS = re.compile(r"[,;|、·\n。]|/(?!s\b)|\.(?=\s|$)")
 _FUNCTION = re.compile(
-    r"[的是把在了就会被从让用使给靠拿]|都[要得]|必须|因为|所以|只要|需要|不再|变成|降到"
+    r"[的是把在了就会被从让用使给靠拿]|都|必须|因为|所以|只要|需要|不再|变成|降到|[一总]共"
 )
 #: Words that make a part a sentence; participles and nouns that look like verbs are left out.
 _FINITE = re.compile(
@@ -104,19 +110,37 @@ _LEAD = re.compile(
 _ACTS = re.compile(
     _FINITE.pattern.partition("|(?:^|[,:;]")[0]
     + r"|\b(?:throws|swaps|drops|leaves|replaces|skips|approximates|regenerates|"
-    r"rebuilds|recomputes|discards|cuts|applies|gives|"
+    r"rebuilds|recomputes|discards|cuts|applies|gives|(?:drop|fall|go|grow)(?= (?:from|to))|"
     r"shares?|returns?|loses?|sees?|attends?|spills?|shrinks?|exceeds?|(?:hardly|barely|fits?) (?:fits?|in|into|on))\b"
 )
 _DOES = re.compile(r"[读写乘加减除算切取存搬留装]|(?<![\^(_a-z])\d|并一|进一|出一|不再|只能")
 
 
-def _term(part: str) -> bool:
-    """Whether a part is a term and no statement."""
+_JOINS = re.compile(r"\b(?:and|or|between|twice|once|per|then|more|less|fewer|instead|through)\b")
+_GOES_ON = re.compile(r"(?:but|because|which|so|then|while|whereas|though|although|yet)\b|但|而")
+#: An order of growth said of something: "extra memory O(N)", "O(n) per row".
+_ORDER = re.compile(r"\bo ?\([^()]{1,24}\)")
+_COUNTS = re.compile(r"\d+ ?[次趟]?(?: ?(?:变|变成|降到|到|→|->) ?)\d+ ?[次趟]?")
+
+
+def _growth(part: str) -> bool:
+    return bool(_ORDER.search(part)) and bool(
+        re.search(r"[a-z]{3}|[\u4e00-\u9fff]", _ORDER.sub(" ", part))
+    )
+
+
+def _term(part: str, wide: bool = False) -> bool:
+    """Whether a part is a term and no statement; `wide` counts an English word as one character."""
+    if _growth(part) or _GOES_ON.match(part):
+        return False
+    if _COUNTS.fullmatch(part):
+        return True
     part = _COMPOUNDS.sub("词", part)
     if re.search(r"[<>→]|=(?!.{0,8}$)|: ", part) and not _LEAD.match(part):
         return False
     if re.search(r"[\u4e00-\u9fff]", part):
-        return len(part) <= 9 and not _FUNCTION.search(part) and not _DOES.search(part)
+        length = len(re.sub(r"[a-z]+", "a", part) if wide else part)
+        return length <= 9 and not _FUNCTION.search(part) and not _DOES.search(part)
     return len(part.split()) <= 5 and not _FINITE.search(part)
 
 
@@ -128,7 +152,7 @@ _GLUE = re.compile(
 )
 _FORMULA = re.compile(r"[a-z]{1,2} ?= ?[a-z^*@ ]{1,8}$")
 _COMPOUNDS = re.compile(
-    r"重计算|计算量|计算|读写|存储|显存|缓存|访存|注意力|乘法|加法|减法|除法|"
+    r"重计算|计算量|计算|在线|读写|存储|显存|缓存|访存|注意力|乘法|加法|减法|除法|"
     r"不变|放大|内存|归一化|一致|装载|三读三写|一读一写"
 )
 
@@ -136,6 +160,8 @@ _COMPOUNDS = re.compile(
 def _bare(part: str) -> bool:
     if _FORMULA.fullmatch(part):
         return True
+    if _growth(part):
+        return False
     if re.search(r"(?<![\^(_a-z])\d", part):
         return False
     part = _COMPOUNDS.sub("词", part)
@@ -204,7 +230,7 @@ _VALUE = re.compile(
     r"essential|crucial|key|relevant|vital|central|critical|significant|great|"
     r"useful|related to|connected to|involved)\b"
     r"|\b(?:thanks to|due to|related to|because of|relates to|involves?(?! (?:all|every|each|the whole)\b)|matters?|"
-    r"plays? a role|features?|leverages?|utili[sz]es?|employs|includes?|concerns?)\b"
+    r"plays? a role|(?<=it )features|(?<=attention )features|leverages?|utili[sz]es?|employs|includes?|concerns?)\b"
     r"|很重要|非常重要|至关重要|是关键|很关键|有关|相关|涉及(?!.{0,2}(?:所有|全部|整|每))|起作用|发挥.{0,4}作用|体现"
 )
 
