@@ -15,12 +15,20 @@ from ..errors import ArgumentError, BackendUnavailable, FaError
 from ..language import LANGUAGES, Text, say
 from ..measured import Run, Speed
 from ..problem import ITEMSIZE, Dtype
-from .plans import SUITES, TOKENS, plan_of
+from .plans import BUDGET, STANDARD, SUITES, TOKENS, plan_of
 
 _HELP = {
     "quick": Text("two lengths, causal, in half a minute", "只测两个长度、因果掩码，约半分钟"),
     "full": Text("every length, width and mask; many minutes", "所有长度、宽度和掩码，要很多分钟"),
-    "suite": Text("{names}; several with commas", "{names}；几个之间用逗号"),
+    "suite": Text(
+        "{names}; several with commas; without it {standard}. TFLOP/s count 4·B·H·N²·D, half of it "
+        "under a causal mask, 2.5 times for the backward pass",
+        "{names}；几个之间用逗号；不写则测 {standard}。TFLOP/s 按 4·B·H·N²·D 计，因果掩码减半，反向乘 2.5",
+    ),
+    "shape": Text(
+        "time this shape in place of the built-in ones; may be given several times",
+        "只测这个形状，不用内置的；可以写多次",
+    ),
     "json": Text("write the result here, after each case", "结果写到这个文件，每测完一项写一次"),
     "plot": Text("draw the result into this folder", "把图画到这个文件夹"),
     "dtype": Text("without it the half type of this GPU", "不写则用这块 GPU 的半精度类型"),
@@ -32,7 +40,11 @@ _HELP = {
         "time your own f(q, k, v, causal=...) too: module:function or file.py:function",
         "把你自己的 f(q, k, v, causal=...) 也测上：模块:函数 或 文件.py:函数",
     ),
-    "budget": Text("start no case after so many seconds", "超过这么多秒就不再开始新的一项"),
+    "budget": Text(
+        "start no case after so many seconds; without it {quick:.0f} (--quick), {default:.0f} or "
+        "{full:.0f} (--full)",
+        "超过这么多秒就不再开始新的一项；不写则为 {quick:.0f}（--quick）、{default:.0f} 或 {full:.0f}（--full）",
+    ),
     "sustain": Text("also run each so many seconds without pause", "每个再不停顿地连续跑这么多秒"),
     "lang": Text("en or zh", "en 或 zh"),
 }
@@ -42,6 +54,7 @@ _NO_GPU = Text(
 )
 _RECORDED = Text("Recorded, not measured here: {title}", "记录，并非在这里测得：{title}")
 _WROTE = Text("written: {path}", "已写入：{path}")
+SHAPE = "B,Hq,Hkv,N,D"
 #: what a run that was stopped ends with, as shells have it
 DONE, INTERRUPTED = 0, 130
 _SMALL = 6 * 2**30  # bytes; below this all cases are cut to a quarter
@@ -53,7 +66,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     size.add_argument("--quick", action="store_true", help=say(_HELP["quick"]))
     size.add_argument("--full", action="store_true", help=say(_HELP["full"]))
     names = " | ".join(SUITES)
-    parser.add_argument("--suite", default="", metavar="S", help=say(_HELP["suite"], names=names))
+    usual = ", ".join(STANDARD)
+    suites = say(_HELP["suite"], names=names, standard=usual)
+    parser.add_argument("--suite", default="", metavar="S", help=suites)
     parser.add_argument("--json", type=Path, metavar="FILE", help=say(_HELP["json"]))
     parser.add_argument("--plot", type=Path, metavar="DIR", help=say(_HELP["plot"]))
     kinds = [name for name in ITEMSIZE if name != "float64"]
@@ -61,9 +76,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dims", default="", metavar="D", help=say(_HELP["dims"]))
     parser.add_argument("--lengths", default="", metavar="N", help=say(_HELP["lengths"]))
     parser.add_argument("--mask", choices=("causal", "full"), help=say(_HELP["mask"]))
+    parser.add_argument(
+        "--shape", action="append", default=[], metavar=SHAPE, help=say(_HELP["shape"])
+    )
     parser.add_argument("--providers", default="", metavar="P", help=say(_HELP["providers"]))
     parser.add_argument("--also", action="append", default=[], metavar="F", help=say(_HELP["also"]))
-    parser.add_argument("--budget", type=float, metavar="SEC", help=say(_HELP["budget"]))
+    budget = say(_HELP["budget"], **BUDGET)
+    parser.add_argument("--budget", type=float, metavar="SEC", help=budget)
     parser.add_argument(
         "--sustain", type=float, default=0.0, metavar="SEC", help=say(_HELP["sustain"])
     )
@@ -122,6 +141,7 @@ def run(
         budget_s=options.budget,
         sustain_s=options.sustain,
         tokens=TOKENS if not gpu or _memory() >= _SMALL else TOKENS // 4,
+        shapes=[_shape(text) for text in options.shape],
     )
     command = " ".join([program, *arguments])
     result = measure(
@@ -232,3 +252,11 @@ def _numbers(name: str, text: str) -> list[int]:
         expected = Text("whole numbers with commas", "用逗号隔开的正整数")
         raise ArgumentError(name, expected=expected, got=text)
     return numbers
+
+
+def _shape(text: str) -> tuple[int, int, int, int, int]:
+    numbers = _numbers("--shape", text)
+    if len(numbers) != 5:
+        raise ArgumentError("--shape", expected=SHAPE, got=text, hint="--shape 4,32,8,4096,128")
+    b, heads_q, heads_kv, length, dim = numbers
+    return b, heads_q, heads_kv, length, dim

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from ..errors import ArgumentError
@@ -27,8 +27,9 @@ _MEMORY = {
     "default": tuple(2**power for power in range(10, 15)),
     "full": tuple(2**power for power in range(10, 18)),
 }
-_BUDGET = {"quick": 60.0, "default": 120.0, "full": 1200.0}
-_STANDARD: tuple[Suite, ...] = ("forward", "backward", "host", "memory")
+#: seconds after which no case starts
+BUDGET = {"quick": 60.0, "default": 120.0, "full": 1200.0}
+STANDARD: tuple[Suite, ...] = ("forward", "backward", "host", "memory")
 #: compiling takes a minute, so it is for a full run or for who asks
 SLOW_TO_COMPILE = frozenset({"flex"})
 COMPILED_LENGTHS = (4096, 16384)  # where those are timed in a full run
@@ -46,6 +47,7 @@ class Plan:
         budget_s: no case starts after this many seconds.
         sustain_s: seconds of back-to-back running that are timed as well; 0: none.
         seed: of the inputs.
+        asked: the shapes, lengths or widths are the reader's own; else a CPU gets smaller ones.
     """
 
     suites: tuple[Suite, ...]
@@ -61,6 +63,7 @@ class Plan:
     budget_s: float = 120.0
     sustain_s: float = 0.0
     seed: int = 1
+    asked: bool = False
     method: Method = Method(  # noqa: RUF009  (frozen)
         pause_s=0.15, burst_ms=25.0, rounds=2, cold_l2=True, graph_below_ms=1.0
     )
@@ -106,16 +109,19 @@ def plan_of(
     budget_s: float | None = None,
     sustain_s: float = 0.0,
     tokens: int = TOKENS,
+    shapes: Iterable[tuple[int, int, int, int, int]] = (),
 ) -> Plan:
     """The sizes of an extent, narrowed by what is given.
 
     Args:
         tokens: batch times length of a training case; fewer for a GPU with little memory.
+        shapes: (B, Hq, Hkv, N, D) of cases of the reader's own, in place of all others; decoding
+            takes one query over N keys.
 
     Raises:
-        ArgumentError: if a suite is unknown.
+        ArgumentError: if a suite is unknown, or a shape is impossible.
     """
-    chosen = tuple(suites) or _STANDARD
+    chosen = tuple(suites) or STANDARD
     for name in chosen:
         if name not in SUITES:
             raise ArgumentError("suite", expected=" | ".join(SUITES), got=repr(name))
@@ -137,8 +143,13 @@ def plan_of(
             for m in masks
             for n in (16384, 4096, 1024)
         ]
+    own = [
+        AttentionProblem(b, hq, hkv, n, n, d, dtype=dtype, causal=mask)
+        for b, hq, hkv, n, d in shapes
+        for mask in masks
+    ]
     wanted = frozenset(providers)
-    return Plan(
+    plan = Plan(
         suites=tuple(name for name in SUITES if name in chosen),
         speed=tuple(speed),
         decode=tuple(
@@ -160,8 +171,23 @@ def plan_of(
         providers=tuple(providers),
         without=frozenset() if extent == "full" else SLOW_TO_COMPILE - wanted,
         also=tuple(also),
-        budget_s=_BUDGET[extent] if budget_s is None else budget_s,
+        budget_s=BUDGET[extent] if budget_s is None else budget_s,
         sustain_s=sustain_s,
+        asked=bool(tuple(head_dims) or tuple(lengths) or own),
+    )
+    return _only(plan, own) if own else plan
+
+
+def _only(plan: Plan, own: list[AttentionProblem]) -> Plan:
+    """The plan with these cases in every suite."""
+    whole = tuple(dict.fromkeys(replace(p, causal=False) for p in own))
+    return replace(
+        plan,
+        speed=tuple(own),
+        decode=tuple(replace(p, len_q=1) for p in whole),
+        memory=tuple(own),
+        host=own[0],
+        ablations=tuple(own),
     )
 
 

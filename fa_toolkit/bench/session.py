@@ -180,7 +180,7 @@ def _speeds(plan: Plan, problem: AttentionProblem, ready: list[Ready], timer: Ti
 def _cpu_pieces(plan: Plan, timer: Timer) -> Iterator[Piece]:
     ready, _ = find(cpu.ON_CPU)
     yield "bytes", lambda: {"bills": tuple(cpu.bills())}
-    for p in cpu.problems(plan.extent):
+    for p in cpu.problems(plan.extent, plan.speed if plan.asked else ()):
 
         def piece(p: AttentionProblem = p) -> dict[str, tuple[Any, ...]]:
             rows = measure_case(p, ("forward",), ready, timer, device="cpu", seed=plan.seed)

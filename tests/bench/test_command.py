@@ -25,7 +25,7 @@ WITHOUT = ("rich", "matplotlib", "pydantic", "yaml", "platformdirs", "packaging"
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     sizes = [AttentionProblem(1, 1, 1, n, n, 16, dtype="float32", causal=True) for n in (32, 64)]
-    monkeypatch.setattr(cpu, "problems", lambda extent: sizes)
+    monkeypatch.setattr(cpu, "problems", lambda extent, asked=(): sizes)
     monkeypatch.setenv("FA_LANG", "en")
     monkeypatch.setattr(language, "_started", [])
     yield
@@ -108,7 +108,7 @@ def test_plots_without_matplotlib_are_refused_first(
 def test_a_stopped_run_says_so_in_its_exit_code(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def stop(extent: str) -> list[AttentionProblem]:
+    def stop(extent: str, asked: object = ()) -> list[AttentionProblem]:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cpu, "problems", stop)
@@ -129,7 +129,7 @@ class Block:
 sys.meta_path.insert(0, Block())
 from fa_toolkit.bench import cpu
 from fa_toolkit.problem import AttentionProblem
-cpu.problems = lambda extent: [AttentionProblem(1, 1, 1, 32, 32, 16, dtype="float32")]
+cpu.problems = lambda extent, asked=(): [AttentionProblem(1, 1, 1, 32, 32, 16, dtype="float32")]
 from fa_toolkit.bench.command import main
 sys.exit(main(["--quick", "--json", {str(tmp_path / "run.json")!r}]))
 """

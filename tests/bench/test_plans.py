@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fa_toolkit.bench import cpu
 from fa_toolkit.bench.plans import SUITES, plan_of, training_problem
 from fa_toolkit.errors import ArgumentError
 
@@ -45,3 +46,16 @@ def test_suites() -> None:
 
 def test_a_sequence_longer_than_all_tokens_is_one_sequence() -> None:
     assert training_problem(128, 32_768, True).batch == 1
+
+
+def test_a_shape_of_ones_own_takes_the_place_of_all_others() -> None:
+    plan = plan_of(shapes=[(4, 32, 8, 4096, 128)], dtype="float16")
+    assert [(p.batch, p.heads_q, p.heads_kv, p.len_q, p.len_k, p.head_dim) for p in plan.speed] == [
+        (4, 32, 8, 4096, 4096, 128)
+    ] * 2
+    assert {p.causal for p in plan.speed} == {True, False}
+    assert [(p.len_q, p.len_k, p.group) for p in plan.decode] == [(1, 4096, 4)]
+    assert plan.asked and not plan_of().asked
+    assert cpu.problems("quick", plan.speed)[0].heads_kv == 8
+    assert plan.host in plan.speed and set(plan.memory) == set(plan.speed)
+    assert plan_of(shapes=[(1, 2, 2, 64, 64)], causal=True).speed[0].causal

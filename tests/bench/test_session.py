@@ -25,7 +25,7 @@ def small(length: int) -> AttentionProblem:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> Plan:
-    monkeypatch.setattr(cpu, "problems", lambda extent: [small(32), small(48)])
+    monkeypatch.setattr(cpu, "problems", lambda extent, asked=(): [small(32), small(48)])
     return plan_of("quick")
 
 
