@@ -56,10 +56,10 @@ _CASES = [
     Case("dead-rows", Text("140 × 20, causal", "140 × 20，因果"), _with(True, lambda: inputs(140, 20))),
     Case("dtype", "float16", _with(True, lambda: inputs(40, 72, dtype=_HALF))),
     Case("dtype", "bfloat16", _with(False, lambda: inputs(40, 72, dtype=_BRAIN))),
-    Case("dtype", Text("float16, 16 × 16384: long sums", "float16，16 × 16384：很长的和"),
-         _with(False, lambda: repeated(16, 16384))),
-    Case("dtype", Text("float16, 16384 × 16: long sums", "float16，16384 × 16：很长的和"),
-         _with(False, lambda: repeated(16384, 16))),
+    Case("dtype", Text("float16, 16 × 8192: long sums", "float16，16 × 8192：很长的和"),
+         _with(False, lambda: repeated(16, 8192))),
+    Case("dtype", Text("float16, 8192 × 16: long sums", "float16，8192 × 16：很长的和"),
+         _with(False, lambda: repeated(8192, 16))),
 ]  # fmt: skip
 
 FULL = Exercise(
