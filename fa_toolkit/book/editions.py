@@ -18,7 +18,7 @@ from ..language import LANGUAGES, Language, Text
 
 #: Pages beside the notebooks: the name of the page, and the file it is made of, from the root of
 #: the checkout. A language that has no file of its own links to the English page.
-_DOCUMENTS = (
+_DOCUMENTS: tuple[tuple[str, str, Language], ...] = (
     ("glossary", "notebooks/glossary.md", "en"),
     ("glossary", "notebooks/zh/glossary.md", "zh"),
     ("performance-log", "docs/performance-log.md", "en"),
@@ -96,16 +96,14 @@ def pages(
 
 
 def documents(source: Path, langs: Sequence[Language]) -> list[Page]:
-    """The pages that are no notebooks and whose file is there."""
+    """The pages that are no notebooks and whose file is there, in each language or, once, English."""
     found = []
     for name, where, lang in _DOCUMENTS:
-        file = source / Path(where).relative_to("notebooks") if where.startswith("notebooks/") else (
-            source.parent / where
-        )  # fmt: skip
-        shown: Language = "zh" if lang == "zh" else "en"
-        if file.is_file() and (shown in langs or len(langs) == 1):
-            folder = "zh/" if shown == "zh" else ""
-            found.append(Page(file, f"{folder}{name}.html", shown))
+        inside = where.removeprefix("notebooks/")
+        file = (source if inside != where else source.parent) / inside
+        alone = [other for one, _, other in _DOCUMENTS if one == name] == [lang]
+        if file.is_file() and (lang in langs or alone):
+            found.append(Page(file, f"{'zh/' if lang == 'zh' else ''}{name}.html", lang))
     return found
 
 

@@ -7,6 +7,7 @@ its readers anyway, a question or the stub of another exercise, is no secret.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -18,9 +19,11 @@ from .faults import Fault, Parsed, read
 #: What a reader sees of a question before an answer; every other text in two languages is hidden.
 _SHOWN = {("prompt",), ("choices", "text"), ("items", "text"), ("pairs", "left"), ("pairs", "right"),
           ("rows",)}  # fmt: skip
-#: Shorter texts occur by chance.
-_SHORTEST = 16
+#: Shorter texts are facts that a chapter may state too. In columns: a Chinese character has two.
+_SHORTEST = 40
 _SHORTEST_CODE = 30
+#: Letters by which a key is looked up first.
+_BEGINNING = 12
 
 
 class Secrets(NamedTuple):
@@ -44,7 +47,7 @@ def secrets() -> Secrets:
             for path, text in _texts(question.model_dump(), ()):
                 if path in _SHOWN:
                     given.add(text)
-                elif len(text) >= _SHORTEST:
+                elif _columns(text) >= _SHORTEST:
                     keys[text] = question.id
     stubs = "\n".join(_code(cells.stub(name)) for name in exercises.ids())
     solutions = {}
@@ -95,10 +98,14 @@ def _in_texts(page: str, texts: list[str], code: str) -> list[Fault]:
 
 def _keys_in(text: str) -> Iterator[str]:
     """Whose keys occur in a text; their beginnings are looked up first, since there are many."""
-    pieces = {text[at : at + _SHORTEST] for at in range(len(text) - _SHORTEST + 1)}
+    pieces = {text[at : at + _BEGINNING] for at in range(len(text) - _BEGINNING + 1)}
     for key, name in secrets().keys.items():
-        if key[:_SHORTEST] in pieces and key in text:
+        if key[:_BEGINNING] in pieces and key in text:
             yield name
+
+
+def _columns(text: str) -> int:
+    return sum(1 + (unicodedata.east_asian_width(letter) in "WF") for letter in text)
 
 
 def _line(text: str) -> str:

@@ -96,9 +96,11 @@ async def _execute(notebook: Any, name: str, folder: Path) -> None:
         environment.pop(extra, None)
     new: Any = nbformat.v4.new_code_cell
     notebook.cells.insert(0, new(_PRELUDE))
+    work = folder / "work"
+    work.mkdir()
     client = NotebookClient(
         notebook, timeout=CELL_SECONDS, kernel_name="python3", extra_arguments=["--log-level=ERROR"],
-        resources={"metadata": {"path": str(folder)}},
+        resources={"metadata": {"path": str(work)}},
     )  # fmt: skip
     try:
         await client.async_execute(env=environment)
