@@ -54,6 +54,7 @@ class _Check:
         self.errors: list[Text | str] = []
         self.attempts: list[Attempt] = []
         self.failures: list[Failure] = []
+        self.tile: tuple[int, ...] = ()  # of the learner's tiles, where they choose its size
         self.left = seconds.check  # for all calls together; judging is not the learner's time
         self.stopped = self.untouched = False
 
@@ -156,6 +157,7 @@ class _Check:
             self.errors.append(found.sentence or _LEFT_OUT)
             return
         self.run.add(rule.property)
+        self.tile = self.tile or found.seen.tile
         note = broken(rule, found.seen)
         if note is not None:
             self.fail(rule.property, note)
@@ -217,7 +219,7 @@ def _report(exercise: Exercise, state: _Check) -> Report:
     named: tuple[Diagnosis, ...] = ()
     departure = None
     if not passed:
-        named = diagnose(exercise, state.attempts, state.failures)
+        named = diagnose(exercise, state.attempts, state.failures, state.tile)
     if not passed and not state.stopped:
         departure = find_departure(exercise, state.attempts, state.call)
     note: Text | str = state.errors[-1 if state.stopped else 0] if state.errors else ""

@@ -12,16 +12,15 @@ import torch
 
 from ..language import Text
 from .compare import budgets, close, parts, plain, truth_of
-from .edited import Failure, edits_of_answer, told
+from .edited import SIDE, Answer, Failure, edits_of_answer, told
 from .outside import outside
 from .report import Diagnosis
-from .spec import Exercise, Variant
+from .spec import Exercise, Variant, leaves
 from .symptoms import Seen, symptoms
 
-#: Cases on which one mistake often meets another; left out if no variant explains everything.
-_SIDE = {"dead-rows", "extreme-logits", "dtype"}
-#: Mistakes that a report names, and seconds spent on finding them.
-_MOST, _SECONDS = 3, 20.0
+#: Mistakes that a report names; seconds of this process spent on finding one that explains
+#: everything, and then on those that explain a part.
+_MOST, _SECONDS, _PARTLY = 3, 10.0, 2.0
 
 
 @dataclass(frozen=True)
@@ -35,9 +34,12 @@ class Attempt:
 
 
 def diagnose(
-    exercise: Exercise, attempts: Sequence[Attempt], failures: Sequence[Failure] = ()
+    exercise: Exercise,
+    attempts: Sequence[Attempt],
+    failures: Sequence[Failure] = (),
+    tile: tuple[int, ...] = (),
 ) -> tuple[Diagnosis, ...]:
-    """Named mistakes for these attempts, likeliest first.
+    """Named mistakes for these attempts, likeliest first; `tile` is the size that was seen.
 
     A variant explains an answer if it gives the learner's results on every attempt, right and wrong
     ones, and is wrong on at least one. If none does, an edit of the solution is looked for that
@@ -47,17 +49,17 @@ def diagnose(
     known = [x for x in (_known(exercise, attempt) for attempt in attempts) if x is not None]
     if not known and not failures:
         return ()
-    weighed = _weigh(exercise, known)
+    weighed = _weigh(exercise, known, tile)
     named = [w.variant for w in weighed if w.explains(known)]
     edited = None
-    if len(known) == len(attempts) and (failures or not named) and _is_wrong(known, failures):
+    if len(known) == len(attempts) and (failures or not named):
         edited = _edited(exercise, attempts, known, failures)
-    if edited is not None and (failures or not named):
+    if edited is not None:
         return (edited, *(Diagnosis(v.id, v.text, _passage(exercise, v)) for v in named[:1]))
     beyond = outside(exercise, failures)
     if beyond is not None:
         return (beyond, *(Diagnosis(v.id, v.text, _passage(exercise, v)) for v in named[:1]))
-    side = [x for x in known if x.property not in _SIDE]
+    side = [x for x in known if x.property not in SIDE]
     named = named or [w.variant for w in weighed if w.explains(side)]
     if not named:
         near = sorted((w for w in weighed if w.share(known) >= 0.5), key=lambda w: -w.share(known))
@@ -71,10 +73,6 @@ def diagnose(
         found += symptoms(exercise, seen)
     once = {item.id: item for item in reversed(found)}
     return tuple(item for item in found if once[item.id] is item)[:_MOST]
-
-
-def _is_wrong(known: Sequence[_Known], failures: Sequence[Failure]) -> bool:
-    return bool(failures) or any(x.wrong for x in known)
 
 
 def _edited(
@@ -92,7 +90,9 @@ def _edited(
             return False
         return all(_same(g, w, a) for g, w, a in zip(x.got, made, x.allowed, strict=True))
 
-    found = edits_of_answer(exercise, [(a.index, a.value) for a in attempts], failures, same)
+    values = tuple((a.index, a.value) for a in attempts)
+    wrong = frozenset(index for index, x in of_case.items() if x.wrong)
+    found = edits_of_answer(exercise, Answer(values, tuple(failures), wrong, same))
     if not found:
         return None
     passage = exercise.passage
@@ -161,38 +161,55 @@ class _Weighed:
         return len(hit) / len(wrong) if wrong else 0.0
 
 
-def _weigh(exercise: Exercise, known: Sequence[_Known]) -> list[_Weighed]:
+def _weigh(exercise: Exercise, known: Sequence[_Known], tile: tuple[int, ...]) -> list[_Weighed]:
     """Every form of every variant against the results; the rest is left out when time is up.
 
     Most variants do not survive one wrong result. Only if none explains all of them is it asked
     how many each explains.
     """
-    until = time.monotonic() + _SECONDS
-    strict = _compared(exercise, known, until, 0.0)
+    until = time.process_time() + _SECONDS
+    strict = _compared(exercise, known, until, 0.0, tile)
     if any(weighed.explains(known) for weighed in strict):
         return strict
-    return _compared(exercise, known, until, 0.5)
+    until = min(until, time.process_time() + _PARTLY)
+    return _compared(exercise, known, until, 0.5, tile)
 
 
 def _compared(
-    exercise: Exercise, known: Sequence[_Known], until: float, missed: float
+    exercise: Exercise,
+    known: Sequence[_Known],
+    until: float,
+    missed: float,
+    tile: tuple[int, ...],
 ) -> list[_Weighed]:
     """The forms one by one; one that misses more than this share of the wrong results is dropped."""
-    order = sorted(known, key=lambda x: (not x.wrong, x.property in _SIDE))
-    found = []
+    order = sorted(known, key=lambda x: (not x.wrong, x.property in SIDE, _size(x.args)))
+    found, wrong = [], sum(x.wrong for x in known)
     for variant in exercise.variants:
-        for fn in (variant.fn, *variant.also):
+        for fn in _forms(variant, tile):
             weighed = _Weighed(variant)
             misses = 0
-            for x in order:
-                if time.monotonic() > until:
+            for tried, x in enumerate(order, start=1):
+                if time.process_time() > until:
                     break
                 weighed.same[id(x)], weighed.wrong[id(x)] = _compare(exercise, fn, x)
                 misses += x.wrong and not weighed.same[id(x)]
-                if misses > missed * sum(y.wrong for y in known):
+                if misses > missed * max(2, min(tried, wrong)):
                     break
             found.append(weighed)
     return found
+
+
+def _size(args: tuple[Any, ...]) -> int:
+    return sum(x.numel() for x in leaves(args) if isinstance(x, torch.Tensor))
+
+
+def _forms(variant: Variant, tile: tuple[int, ...]) -> list[Callable[..., Any]]:
+    """What a variant may return: for the tile that was seen, either way round, if it depends on it."""
+    if variant.sized is None or len(tile) != 2:
+        return [variant.fn, *variant.also]
+    sizes = dict.fromkeys(((tile[0], tile[1]), (tile[1], tile[0])))
+    return [fn for m, n in sizes for fn in variant.sized(variant, m, n)]
 
 
 _CRASHED: Any = object()
@@ -215,7 +232,7 @@ def _compare(exercise: Exercise, fn: Callable[..., Any], known: _Known) -> tuple
         return False, True
     rows = list(zip(known.got, made, known.truth, known.allowed, strict=True))
     same = all(_same(g, w, a) for g, w, _, a in rows)
-    return same, not all(_same(w, t, a) for _, w, t, a in rows)
+    return same, not all(_same(w, t, a, slack=1) for _, w, t, a in rows)
 
 
 def _same(left: Any, right: Any, allowed: Any, slack: float = 3) -> bool:

@@ -121,9 +121,15 @@ def offset(one: WrongTensor) -> Diagnosis | None:
     )
 
 
+#: Outputs that a sum over keys divides at the end.
+_DIVIDED = {"o", "O", "acc", "value", "out"}
+
+
 def row_factor(one: WrongTensor) -> Diagnosis | None:
-    if one.want.dim() < 2 or one.want.shape[-1] < 3 or one.name in ("s", "p"):
+    if one.want.dim() < 2 or one.want.shape[-1] < 3 or one.name not in _DIVIDED:
         return None
+    if bool((one.off & ~one.got.isfinite()).any()):
+        return None  # something else happened there
     ratio = _ratio(one)
     known = ~ratio.isnan()
     rows = known.sum(-1) >= 3
@@ -134,6 +140,8 @@ def row_factor(one: WrongTensor) -> Diagnosis | None:
     if bool((spread > 1e-2 * filled.abs().amax(-1)).any()):
         return None
     per_row = filled.median(-1).values
+    if bool((per_row.abs() < 1e-6).any()) or not bool(((per_row - 1).abs() > 5e-3).any()):
+        return None  # rows of zeros have lost more than a division; so little is rounding
     more = bool((per_row <= 1 + 1e-6).all())
     less = bool((per_row >= 1 - 1e-6).all())
     en = " l is too large: something is counted that should not be." if more else ""

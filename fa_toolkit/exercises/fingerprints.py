@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import sys
+import time
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -32,17 +33,17 @@ FOLDER = Path(__file__).with_name("fingerprints")
 #: Relative difference of two prints of one result: rounding, that of half types included.
 _NEAR = 4e-3
 #: What a print says of a call that raised something, or was stopped.
-_RAISED, _STOPPED = "!", "~"
+RAISED, _STOPPED = "!", "~"
 #: Errors that come of the edit itself, whatever the case: no learner has them from a slip of logic.
 _NONSENSE = ("NameError", "TypeError", "ValueError", "AttributeError", "UnboundLocalError",
-             "CompilationError", "SyntaxError", "IndexError")  # fmt: skip
+             "CompilationError", "SyntaxError")  # fmt: skip
 
 
 def print_of(exercise: Exercise, found: Outcome) -> str:
     """One call in a few digits: for each output a weighted sum, a size, and its odd values."""
     if found.kind == "error":
         message = message_of(found.sentence)
-        return _RAISED + hashlib.sha1(message.encode()).hexdigest()[:8]
+        return RAISED + hashlib.sha1(message.encode()).hexdigest()[:8]
     if found.kind != "ok":
         return _STOPPED
     return print_of_value(exercise, found.value)
@@ -74,8 +75,8 @@ def _digits(item: Any) -> str:
 
 def alike(left: str, right: str) -> bool:
     """Whether two prints may be of one result."""
-    if left == right:
-        return True
+    if left == right or (RAISED in (left, right) and left[:1] == right[:1]):
+        return True  # `RAISED` alone is any error
     mine, theirs = left.split(" "), right.split(" ")
     return len(mine) == len(theirs) and all(map(_alike, mine, theirs))
 
@@ -127,31 +128,42 @@ def suspects(exercise_id: str, prints: Sequence[tuple[int, str]]) -> list[Mutati
     return [m for m in edits_of(exercise_id) if key_of(m) in keys]
 
 
-def build(exercise: Exercise) -> dict[str, Any]:
-    """Run every edit on every case; groups of edits that nothing tells apart, and those that pass."""
-    from .cells import solution_of
+def build(exercise: Exercise, seconds: float = math.inf) -> dict[str, Any]:
+    """Run every edit on every case; groups of edits that nothing tells apart, and those that pass.
+
+    What an older table of the same solution and cases says is kept. After `seconds` no further edit
+    is run; the likeliest ones come first.
+    """
+    from .checker import judge  # which looks tables up
 
     labels = _labels(exercise)
     before = table(exercise.id) or {}
     kept = before.get("groups", []) if before.get("cases") == labels else []
     had = {key: tuple(g["prints"]) for g in kept for key in g["keys"]}
-    right = _prints(exercise, solution_of(exercise.id, exercise.entry))
+    senseless = set(before.get("senseless", []) if kept else [])
+    right = _prints(exercise, cells.solution_of(exercise.id, exercise.entry))
     groups: dict[tuple[str, ...], list[str]] = {}
+    until = time.monotonic() + seconds
     alive: list[str] = []
     for mutation in edits_of(exercise.id):
+        late = time.monotonic() > until and key_of(mutation) not in had
+        if late or key_of(mutation) in senseless:
+            continue
         try:
             prints = had.get(key_of(mutation)) or _prints(exercise, made(exercise, mutation))
         except Exception:  # the edit defines no function
             continue
         if prints is None:
+            senseless.add(key_of(mutation))
             continue
-        if all(map(alike, prints, right or ())):
+        near = all(map(alike, prints, right or ()))
+        if near and judge(exercise, Local(exercise, made(exercise, mutation))).outcome == "passed":
             alive.append(key_of(mutation))
         else:
             groups.setdefault(prints, []).append(key_of(mutation))
     found = [{"prints": list(p), "keys": k} for p, k in groups.items()]
     head = {"source": _source(exercise.id), "cases": labels, "right": list(right or ())}
-    return {**head, "groups": found, "alive": alive}
+    return {**head, "groups": found, "alive": alive, "senseless": sorted(senseless)}
 
 
 def _labels(exercise: Exercise) -> list[str]:
@@ -179,11 +191,13 @@ def main(arguments: list[str] | None = None) -> int:
 
     parser = argparse.ArgumentParser(prog="python -m fa_toolkit.exercises.fingerprints")
     parser.add_argument("wanted", nargs="+")
-    wanted = tuple(parser.parse_args(arguments).wanted)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="for one exercise")
+    options = parser.parse_args(arguments)
+    wanted = tuple(options.wanted)
     for exercise in map(get, ids()):
         if not exercise.id.startswith(wanted) or not can_run(exercise):
             continue
-        found = build(exercise)
+        found = build(exercise, options.seconds)
         FOLDER.mkdir(exist_ok=True)
         text = json.dumps(found, separators=(",", ":")).replace('{"prints"', '\n{"prints"')
         (FOLDER / f"{exercise.id}.json").write_text(text + "\n")

@@ -6,8 +6,10 @@ Edited kernels run in the interpreter, which checks addresses, so no edit can do
 from __future__ import annotations
 
 import linecache
+import re
 from collections.abc import Callable
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from ..language import Text
@@ -23,7 +25,18 @@ def edits_of(exercise_id: str) -> tuple[Mutation, ...]:
     lines = {n for a, b in cells.solution_lines(exercise_id) for n in range(a, b + 1)}
     if ".fix_" in exercise_id:
         lines = set(range(1, source.count("\n") + 2))
-    return tuple(mutations(source, lines))
+    found = mutations(source, lines)
+    for other in others(exercise_id):
+        found += mutations(other, range(1, other.count("\n") + 2))
+    return tuple(found)
+
+
+def others(exercise_id: str) -> list[str]:
+    """Right answers written in another way: their mistakes are other ones."""
+    chapter, name = exercise_id.split(".")
+    folder = Path(__file__).with_name("solutions") / "other"
+    files = sorted(folder.glob(f"c{chapter}_{name}*.py"))
+    return [file.read_text().split("# cell\n", 1)[1].strip() for file in files]
 
 
 def made(exercise: Exercise, mutation: Mutation) -> Callable[..., Any]:
@@ -58,3 +71,8 @@ def message_of(sentence: Text | str) -> str:
         if mark in text:
             return text.split(mark, 1)[1]
     return text
+
+
+def subject_of(message: str) -> str:
+    """What a message is about, without its numbers: a tensor and what was done to it."""
+    return re.sub(r"-?\d+", "#", message).split(" at offset ")[0]

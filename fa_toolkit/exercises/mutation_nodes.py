@@ -28,11 +28,18 @@ class Cell:
             starts.append(starts[-1] + len(line))
         self.starts, self.lines = starts, set(lines)
         self.names = _names(self.tree)
+        functions = [n for n in self.tree.body if isinstance(n, ast.FunctionDef)]
+        self.scopes = [(f.lineno, f.end_lineno or f.lineno, _names(f)) for f in functions]
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         at = self.starts[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]
         end = self.starts[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
         return at, end
+
+    def near(self, node: ast.AST) -> set[str]:
+        """Names of the function that a node is in."""
+        line = node.lineno  # type: ignore[attr-defined]
+        return next((names for a, b, names in self.scopes if a <= line <= b), self.names)
 
     def text(self, node: ast.AST) -> str:
         at, end = self.span(node)
@@ -45,7 +52,7 @@ class Cell:
         return raw.decode()
 
 
-def _names(tree: ast.Module) -> set[str]:
+def _names(tree: ast.AST) -> set[str]:
     found = {a.arg for n in ast.walk(tree) if isinstance(n, ast.arguments) for a in n.args}
     return found | {
         n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
@@ -78,6 +85,9 @@ def of_node(cell: Cell, node: ast.AST) -> Iterator[Edit]:
         yield _replaced(cell, "coarse", node, cell.text(node).replace("float32", "float16"))
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Invert)):
         yield _lost(cell, node, node.operand, "sign")
+        if "inf" in cell.text(node.operand):
+            for new in ("0.0", "-1e9", "-1e4"):
+                yield _replaced(cell, "fill", node, new)
     elif isinstance(node, ast.Tuple) and len(node.elts) == 2 and isinstance(node.ctx, ast.Load):
         yield _swapped(cell, node.elts[0], node.elts[1])
 
@@ -104,19 +114,29 @@ def _swapped(cell: Cell, left: ast.AST, right: ast.AST) -> Edit:
 
 
 def _renamed(cell: Cell, node: ast.Name) -> Iterator[Edit]:
-    for other in sorted(cell.names - {node.id}):
-        if kind_of(other) & kind_of(node.id):
-            near = "stride" if node.id.startswith("stride") else "name"
-            yield _replaced(cell, near, node, other)
+    for other in sorted(cell.near(node) - {node.id}):
+        if stride_of(other) and stride_of(node.id):
+            (a, b), (c, d) = stride_of(other), stride_of(node.id)
+            if a == c or b == d:
+                yield _replaced(cell, "stride", node, other)
+        elif kind_of(other) & kind_of(node.id):
+            yield _replaced(cell, "name", node, other)
 
 
+def stride_of(name: str) -> tuple[str, ...]:
+    """The tensor and the axis of a stride's name; nothing for other names."""
+    found = re.fullmatch(r"stride_(\w+)(\w)", name)
+    return found.groups() if found else ()
+
+
+#: Names that are taken for each other.
 _GROUPS = (
-    r"stride_.*", r".*mask.*|seen|inside|visible|hidden", r".*_ptr", r".*_ptrs|at|kv|tile|rows",
-    r"offs.*|cols|rows|row|start_?\w*|col_k|row_k|row_n|keys|at|over|t|page|lanes|heads|near",
-    r"len_[qk]|[MNKDSR]|Nq|Nk|size|cols|length|BLOCK.*|block\w*|window|width|splits|stop\w*",
-    r"pid_\w+|b|h|h_kv|HEADS_\w+|GROUP|group|row|i|j|start_?\w*|last|first|low|diagonal",
-    r"q|k|v|do|o|s|p|ds|dp|x|y|a|acc|parts|outs?|w|dk|dv|dq",
-    r"m_i|m_new|l_i|alpha|lse|lses|delta|pivot|total|seen|m|l|m_old|w|p",
+    r".*mask.*|seen|inside|visible|hidden", r".*_ptr", r"at|kv|tile|rows|cols",
+    r"offs.*|cols|rows|row|col_k|row_k|keys|over|t|page|heads", r"start_?\w*|row|rows|cols|offs_n",
+    r"len_[qk]|[MNKDSR]|size|cols|length|BLOCK.*|block\w*|stop\w*", r"window|splits|width|length",
+    r"pid_\w+|b|h|h_kv|HEADS_\w+|GROUP|group", r"last|first|low", r"q|k|v|do|o|x|y|a|b",
+    r"s|p|ds|dp", r"acc|o|out|parts|outs", r"dk|dv|dq", r"m_i|m_new|pivot|m|m_old",
+    r"l_i|l|total|seen", r"alpha|w|p", r"lse|lses|delta|m|l", r"stop\w*|last|len_k",
     r"layers|heads_q|heads_kv|head_dim|tokens|itemsize|flops|moved|held|scores|softmax|output",
 )  # fmt: skip
 
@@ -148,6 +168,8 @@ def _operator(cell: Cell, node: ast.BinOp) -> Iterator[Edit]:
                 yield Edit("operator", put(new, old), edit)
     yield _lost(cell, node, node.left)
     yield _lost(cell, node, node.right)
+    if isinstance(node.op, ast.Add):
+        yield from _factor_moved(cell, node)
     if isinstance(node.op, (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.MatMult)):
         yield _swapped(cell, node.left, node.right)
     if isinstance(node.op, ast.Mult):
@@ -155,6 +177,18 @@ def _operator(cell: Cell, node: ast.BinOp) -> Iterator[Edit]:
             text, end = cell.text(factor), cell.span(node)[1]
             twice = said("twice", gone=text)
             yield Edit("twice", twice, ((end, end, f" * ({text})"),))
+
+
+def _factor_moved(cell: Cell, node: ast.BinOp) -> Iterator[Edit]:
+    """The factor of the old sum on the new terms, or on both."""
+    for old, new in ((node.left, node.right), (node.right, node.left)):
+        if isinstance(old, ast.BinOp) and isinstance(old.op, ast.Mult):
+            a, b, c = cell.text(old.left), cell.text(old.right), cell.text(new)
+            for made, key in (
+                (f"{a} + ({c}) * {b}", "on-the-new"),
+                (f"({a} + {c}) * {b}", "on-both"),
+            ):
+                yield Edit("moved", said(key, gone=b), ((*cell.span(node), made),))
 
 
 def _comparison(cell: Cell, node: ast.Compare) -> Iterator[Edit]:
@@ -234,6 +268,10 @@ def _coarse(cell: Cell, node: ast.Call, name: str) -> Iterator[Edit]:
 
 def _subscript(cell: Cell, node: ast.Subscript) -> Iterator[Edit]:
     text = cell.text(node)
+    if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+        tensors = sorted(cell.near(node) & {"q", "k", "v", "pages", "outs", "o", "do"})
+        for new in (f"{t}.shape[{i}]" for t in tensors for i in (-1, -2)):
+            yield _replaced(cell, "size", node, new)
     for old, new in (("[:, None]", "[None, :]"), ("[None, :]", "[:, None]")):
         if text.endswith(old):
             end = cell.span(node)[1]

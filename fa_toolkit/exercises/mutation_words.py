@@ -8,8 +8,8 @@ from ..language import Text
 
 #: Kinds of edits, the likelier first: of several that explain an answer, the first is told.
 KINDS = (
-    "mask", "fill", "stride", "axis", "statement", "comparison", "missing", "twice", "function",
-    "operator", "swapped", "order", "loop", "broadcast", "sign", "name", "constant", "everywhere",
+    "mask", "fill", "stride", "axis", "statement", "comparison", "missing", "twice", "moved", "function",
+    "operator", "swapped", "order", "loop", "broadcast", "sign", "size", "name", "constant", "everywhere",
     "coarse", "extra",
 )  # fmt: skip
 
@@ -38,6 +38,10 @@ _SAID = {
     "put": ("{a} stands where {b} belongs", "该写 {b} 的地方写成了 {a}"),
     "missing": ("“{gone}” is missing", "漏了“{gone}”"),
     "twice": ("the factor {gone} enters twice", "因子 {gone} 乘了两次"),
+    "on-the-new": ("the factor {gone} multiplies the new terms; it belongs to the old sum",
+                   "{gone} 乘到了新的各项上，应乘旧的和"),
+    "on-both": ("the factor {gone} multiplies the new terms as well; it belongs to the old sum",
+                "{gone} 连新的各项也乘了，只应乘旧的和"),
     "swapped": ("{a} and {b} are swapped", "{a} 和 {b} 写反了"),
     "no-mask-load": (
         "the load has no mask: lanes past the end are read", "load 没有加掩码，读过了末尾"),

@@ -85,7 +85,7 @@ def _whole(cell: Cell, statement: ast.stmt) -> Iterator[Edit]:
         for new, what in (("True", "always"), ("False", "never")):
             span = ((*cell.span(statement.test), new),)
             yield Edit("statement", said(what, a=cell.text(statement.test)), span)
-    for later in _following(cell.tree, statement)[:4]:
+    for later in _following(cell.tree, statement)[:3]:
         if isinstance(statement, ast.Assign) and isinstance(later, (ast.Assign, ast.AugAssign)):
             below = cell.span(later)
             moved = ((at, end, cell.text(later)), (*below, cell.text(statement)))
@@ -139,11 +139,17 @@ def _everywhere(cell: Cell) -> Iterator[Edit]:
     names = [n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
     yield from _strides(cell, names)
     for old in sorted({n.id for n in names} & cell.names):
-        used = [cell.span(n) for n in names if n.id == old]
-        for other in sorted(cell.names - {old}) if len(used) > 1 else ():
+        used = [n for n in names if n.id == old]
+        if not 1 < len(used) <= _FEW:
+            continue
+        for other in sorted(cell.near(used[0]) - {old}):
             if kind_of(other) & kind_of(old):
-                yield Edit("everywhere", said("everywhere", a=other, b=old),
-                            tuple((*span, other) for span in used))  # fmt: skip
+                spans = tuple((*cell.span(n), other) for n in used)
+                yield Edit("everywhere", said("everywhere", a=other, b=old), spans)
+
+
+#: A name that is read more often than this is not taken for another in every place.
+_FEW = 4
 
 
 def _strides(cell: Cell, names: list[ast.Name]) -> Iterator[Edit]:

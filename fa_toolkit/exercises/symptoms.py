@@ -51,7 +51,7 @@ def symptoms(exercise: Exercise, seen: Sequence[Seen]) -> list[Diagnosis]:
 
 #: What says most comes first.
 _RANK = [
-    "transposed", "factor", "lse-base-2", "offset", "row-factor", "head-mapping", "dead-rows-nan",
+    "transposed", "factor", "lse-base-2", "offset", "rows-see-nothing", "row-factor", "head-mapping", "dead-rows-nan",
     "dtype-rounding", "diagonal", "overflow", "all-zero", "nan", "last-partial-block", "strides-assumed",
     "wrong-dtype", "top-left", "first-block", "last-rows", "dead-rows", "extreme-logits",
 ]  # fmt: skip
@@ -145,6 +145,25 @@ def _zero(one: WrongTensor) -> Diagnosis | None:
         Text(
             f"{one.name} is 0 everywhere: it was made and never written.",
             f"{one.name} 全是 0：建好之后没有写入。",
+        ),
+    )
+
+
+def _empty_rows(one: WrongTensor) -> Diagnosis | None:
+    """Rows that are 0 and should not be."""
+    if one.want.dim() < 2 or one.name not in ("o", "O"):
+        return None
+    empty = (one.got == 0).all(-1) & (one.want != 0).any(-1)
+    count = int(empty.sum())
+    if count == 0 or bool((one.off.any(-1) & ~empty).any()):
+        return None
+    return Diagnosis(
+        "rows-see-nothing",
+        Text(
+            f"{count} rows of {one.name} are 0 although they see keys: the mask or the bound of the "
+            "loop hides every key from them. Check the offset Nk − Nq and its sign.",
+            f"{one.name} 有 {count} 行本来看得到 key，结果却是 0：掩码或循环上界把所有 key 都遮住了。"
+            "检查偏移 Nk − Nq 和它的符号。",
         ),
     )
 
@@ -248,6 +267,6 @@ def _places(one: WrongTensor) -> Diagnosis | None:
 
 
 _LOOKS: tuple[Callable[[WrongTensor], Diagnosis | None], ...] = (
-    _turned, _zero, common_factor, offset, row_factor, _heads, _diagonal, _nan, _overflow, _rounding,
+    _turned, _zero, _empty_rows, common_factor, offset, row_factor, _heads, _diagonal, _nan, _overflow, _rounding,
     _places,
 )  # fmt: skip

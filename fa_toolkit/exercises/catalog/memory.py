@@ -101,6 +101,12 @@ _BOUND_CASES = [
     (60.0, "h20"), (250.0, "t4"), (100.0, "rtx4090"),
 ]  # fmt: skip
 
+
+def _at_ridge() -> tuple[float, Any]:
+    device: Any = gpu("h20")  # whose ridge point is a whole number, so that nothing is rounded
+    return device.peak_flops["float16"] / device.hbm_bandwidth, device
+
+
 BOUND = Exercise(
     id="01.bound",
     title=Text("Memory-bound or compute-bound", "访存受限还是算力受限"),
@@ -121,7 +127,8 @@ BOUND = Exercise(
     cases=[
         Case("value", f"{i:g} FLOP/B, {name}", lambda a=i, b=name: (a, gpu(b)))  # type: ignore[misc]
         for i, name in _BOUND_CASES
-    ],
+    ]
+    + [Case("value", Text("at the ridge point, h20", "正好在拐点，h20"), _at_ridge)],
     variants=(
         Variant(
             "swapped",
@@ -135,6 +142,14 @@ BOUND = Exercise(
                 "你用了 float32 的峰值。这里是 float16，走矩阵单元。",
             ),
             lambda i, g: "memory" if i < g.peak_flops["float32"] / g.hbm_bandwidth else "compute",
+        ),
+        Variant(
+            "ridge-counted-as-memory",
+            Text(
+                "At the ridge point itself the answer is compute: below it, <, is memory.",
+                "正好在拐点时答案是 compute：低于拐点（<）才是 memory。",
+            ),
+            lambda i, g: "memory" if i <= g.peak_flops["float16"] / g.hbm_bandwidth else "compute",
         ),
     ),
     hints=(

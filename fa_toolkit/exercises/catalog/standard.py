@@ -16,6 +16,7 @@ from ..spec import (
     randn,
     visible,
 )
+from .attention_bugs import attention, more, strict, top_left, wrong
 
 
 def standard_bytes(n: int, d: int, itemsize: int) -> tuple[int, int, int]:
@@ -81,39 +82,6 @@ TRAFFIC = Exercise(
 )
 
 
-def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
-    """The dull reference: three lines, and rows without keys are 0."""
-    hidden = ~visible(q.shape[-2], k.shape[-2]) & causal  # [Nq, Nk]
-    s = (q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5).masked_fill(hidden, -torch.inf)
-    return torch.softmax(s, dim=-1).masked_fill(hidden, 0.0) @ v  # [..., Nq, Dv]
-
-
-def _wrong(
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
-    hidden: torch.Tensor | None,
-    *,
-    scale: float | None = None,
-    dim: int = -1,
-) -> torch.Tensor:
-    s = q @ k.transpose(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
-    if hidden is not None:
-        s = s.masked_fill(hidden, -torch.inf)
-    return torch.softmax(s, dim=dim) @ v
-
-
-def _top_left(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
-    rows, cols = torch.arange(q.shape[-2])[:, None], torch.arange(k.shape[-2])
-    return _wrong(q, k, v, rows < cols if causal else None)
-
-
-def _strict(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
-    rows = torch.arange(q.shape[-2])[:, None] + k.shape[-2] - q.shape[-2]
-    hidden = rows <= torch.arange(k.shape[-2])
-    return _wrong(q, k, v, hidden if causal else None).nan_to_num(0.0)
-
-
 def _qkv(
     len_q: int, len_k: int, d: int, *, causal: bool = False, dtype: torch.dtype = torch.float32,
     size: float = 1.0,
@@ -175,19 +143,19 @@ ATTENTION = Exercise(
                 "Your result equals the one without the scale 1/√D.",
                 "你的结果等于漏掉缩放 1/√D 的结果。",
             ),
-            lambda q, k, v, c: _wrong(q, k, v, ~visible(q.shape[-2], k.shape[-2]) & c, scale=1.0),
+            lambda q, k, v, c: wrong(q, k, v, ~visible(q.shape[-2], k.shape[-2]) & c, scale=1.0),
         ),
         Variant(
             "scale-1-over-d",
             Text("You divide by D; the scale is 1/√D.", "你除的是 D，应除以 √D。"),
-            lambda q, k, v, c: _wrong(
+            lambda q, k, v, c: wrong(
                 q, k, v, ~visible(q.shape[-2], k.shape[-2]) & c, scale=1 / q.shape[-1]
             ),
         ),
         Variant(
             "no-causal",
             Text("Your result equals the one without a mask.", "你的结果等于没有加掩码的结果。"),
-            lambda q, k, v, c: _wrong(q, k, v, None),
+            lambda q, k, v, c: wrong(q, k, v, None),
         ),
         Variant(
             "top-left",
@@ -196,7 +164,7 @@ ATTENTION = Exercise(
                 "the last key.",
                 "你的掩码是左上对齐：query i 看 key 0..i。应当让最后一个 query 看到最后一个 key。",
             ),
-            _top_left,
+            top_left,
         ),
         Variant(
             "strict",
@@ -204,15 +172,16 @@ ATTENTION = Exercise(
                 "Your mask hides the query's own position too.",
                 "你的掩码把 query 自己的位置也遮住了。",
             ),
-            _strict,
+            strict,
         ),
+        *more(),
         Variant(
             "softmax-over-queries",
             Text(
                 "Softmax runs over the queries; each row of S is what it normalises.",
                 "softmax 沿 query 方向做了，应沿每一行做。",
             ),
-            lambda q, k, v, c: _wrong(
+            lambda q, k, v, c: wrong(
                 q, k, v, ~visible(q.shape[-2], k.shape[-2]) if c else None, dim=-2
             ),
         ),
@@ -223,7 +192,7 @@ ATTENTION = Exercise(
                 "rows weight 0.",
                 "看不到 key 的行全是 −inf，softmax 会得到 NaN。让这些行的权重为 0。",
             ),
-            lambda q, k, v, c: _wrong(q, k, v, ~visible(q.shape[-2], k.shape[-2]) if c else None),
+            lambda q, k, v, c: wrong(q, k, v, ~visible(q.shape[-2], k.shape[-2]) if c else None),
         ),
     ),
     hints=(
