@@ -217,7 +217,7 @@ def _lab(options: argparse.Namespace) -> int:
         print(found.sentence)
     already = None
     if options.port is None:
-        already = lab.running(update.folder, found.notebook, found.heading)
+        already = lab.running(update.folder, found.notebook, found.cell)
     if already:
         print(say(_RUNS_ALREADY), already, sep="\n  ")
         if not options.no_browser:
@@ -226,7 +226,7 @@ def _lab(options: argparse.Namespace) -> int:
     planned = lab.plan(
         update.folder,
         notebook=found.notebook,
-        heading=found.heading,
+        cell=found.cell,
         ip=options.ip,
         port=options.port,
     )

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from . import study
+from . import __version__, study
 from .errors import ArgumentError, BackendUnavailable
 from .language import Text
 
@@ -28,6 +28,7 @@ HOST = "127.0.0.1"
 FIRST_PORT = 8888
 _QUIET = {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True}
 _KERNEL_CONFIG = {"IPKernelApp": {"log_level": 40}}  # its warnings are about remote kernels
+_PLACE = "fa-place"
 _NOTIFICATIONS = "@jupyterlab/apputils-extension/notification.jupyterlab-settings"
 
 
@@ -40,17 +41,17 @@ class Lab:
     ip: str
     port: int
     token: str
-    heading: str = ""
+    cell: str = ""
 
     @property
     def page(self) -> str:
-        """The page to begin with, without the heading."""
+        """The page to begin with, without the cell."""
         return f"lab/tree/{quote(self.notebook)}" if self.notebook else "lab"
 
     @property
     def fragment(self) -> str:
-        """The heading, as the last part of an address."""
-        return f"#{self.heading}" if self.heading else ""
+        """The cell to begin with, as the last part of an address; `lab_place.js` goes there."""
+        return f"#cell-id={self.cell}" if self.cell else ""
 
     @property
     def url(self) -> str:
@@ -102,7 +103,7 @@ def plan(
     folder: Path,
     *,
     notebook: str | None,
-    heading: str = "",
+    cell: str = "",
     ip: str = HOST,
     port: int | None = None,
 ) -> Lab:
@@ -113,7 +114,7 @@ def plan(
         ArgumentError: if the port that was asked for is taken.
     """
     require()
-    return Lab(folder, notebook, ip, free_port(ip, port), secrets.token_hex(24), heading)
+    return Lab(folder, notebook, ip, free_port(ip, port), secrets.token_hex(24), cell)
 
 
 def require() -> None:
@@ -157,9 +158,9 @@ def _free(ip: str, port: int) -> bool:
     return True
 
 
-def running(folder: Path, notebook: str | None = None, heading: str = "") -> str | None:
+def running(folder: Path, notebook: str | None = None, cell: str = "") -> str | None:
     """The address of this notebook in a JupyterLab that serves the folder already, with its token."""
-    page = Lab(folder, notebook, HOST, 0, "", heading)
+    page = Lab(folder, notebook, HOST, 0, "", cell)
     for record in sorted((folder / ".jupyter" / "runtime").glob("jpserver-*.json")):
         try:
             server = json.loads(record.read_text(encoding="utf-8"))
@@ -182,6 +183,22 @@ def settle(folder: Path) -> None:
         if not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(json.dumps(content, indent=2), encoding="utf-8")
+    install_place(home / "data")
+
+
+def install_place(data: Path) -> None:
+    """Put the extension that goes to the cell of an address into Jupyter's data folder."""
+    home = data / "labextensions" / _PLACE
+    build = {"load": "static/remoteEntry.js", "extension": "./extension"}
+    manifest = {"name": _PLACE, "version": __version__,
+                "jupyterlab": {"extension": True, "outputDir": "static", "_build": build}}  # fmt: skip
+    script = Path(__file__).with_name("lab_place.js").read_text(encoding="utf-8")
+    for file, text in (
+        (home / "package.json", json.dumps(manifest, indent=2)),
+        (home / "static" / "remoteEntry.js", script),
+    ):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
 
 
 def serve(lab: Lab, *, browser: bool, extra: tuple[str, ...] = ()) -> int:

@@ -203,6 +203,14 @@ def test_settings_of_the_learner_are_kept(tmp_path: Path) -> None:
     assert file.read_text() == kernel.read_text() == "{}"
 
 
+def test_the_extension_that_finds_a_heading_is_where_jupyterlab_looks(tmp_path: Path) -> None:
+    lab.settle(tmp_path)
+    (manifest,) = (tmp_path / ".jupyter" / "data" / "labextensions").rglob("package.json")
+    build = json.loads(manifest.read_text())["jupyterlab"]["_build"]
+    script = (manifest.parent / build["load"]).read_text()
+    assert f'_JUPYTERLAB["{manifest.parent.name}"]' in script and "http" not in script
+
+
 def test_a_server_that_was_killed_is_not_taken_for_a_running_one(tmp_path: Path) -> None:
     runtime = tmp_path / ".jupyter" / "runtime"
     runtime.mkdir(parents=True)

@@ -28,6 +28,7 @@ class GpuCell:
     run: Callable[[], Run]
     live: Callable[[], Any]
     recorded: Callable[[Run], Any]
+    lacks: Callable[[Run], Text | None] = lambda run: None
 
     def where(self) -> str:
         """Device, versions and day of what is recorded."""
@@ -153,6 +154,16 @@ def _kept(run_id: str) -> Callable[[], Run]:
     return lambda: measured.run(run_id)
 
 
+def _without_ours(run: Run) -> Text | None:
+    return None if any(row.provider == "ours" for row in run.speeds) else _STAND_IN
+
+
+_STAND_IN = Text(
+    "Ours is not among what is recorded; the Triton tutorial's kernel stands in for it.",
+    "记录里没有本工具包的 kernel，由 Triton 教程里的代替。",
+)
+
+
 def _with_ours() -> Run:
     """The newest recorded run with our forward kernel beside SDPA's, else that of the others."""
     for run in reversed(measured.runs()):
@@ -200,6 +211,7 @@ CELLS = MappingProxyType(
                 _with_ours,
                 _live("forward"),
                 _forward,
+                _without_ours,
             ),
             GpuCell(
                 "07.memory",

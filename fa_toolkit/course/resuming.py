@@ -13,7 +13,7 @@ from ..errors import ArgumentError, FaError
 from ..language import LANGUAGES, Language, Text, say
 from ..progress import reading, store
 from . import chapters
-from .parts import anchor, parts
+from .parts import parts
 
 _FIRST = Text("Opening {chapter}, where the course begins.", "打开 {chapter}，课程从这里开始。")
 _ASKED = Text("Opening {chapter}, as asked.", "按你的要求打开 {chapter}。")
@@ -34,10 +34,10 @@ _COMMA = Text(", ", "、")
 
 @dataclass(frozen=True)
 class Opening:
-    """What to open: the notebook in the study folder, its heading, and the sentence about it."""
+    """What to open: the notebook in the study folder, a heading's cell, and what to say of it."""
 
     notebook: str | None
-    heading: str
+    cell: str
     sentence: str
 
 
@@ -81,7 +81,7 @@ def _opened(
         text = _LAST_AT
     plain = part.title.replace("`", "").replace("*", "") if part else ""
     sentence = say(text, chapter=title, heading=plain, number=number)
-    return Opening(name, anchor(part.title) if part else "", f"{sentence} {_others(folder)}")
+    return Opening(name, part.id if part else "", f"{sentence} {_others(folder)}")
 
 
 def _title(chapter: int, name: str) -> str:

@@ -46,7 +46,7 @@ TRACKS = MappingProxyType(
             Track(
                 "short",
                 Text("2 hours", "两小时"),
-                Text("the one idea, by hand and in tiles", "核心想法：亲手算一遍，再分块看一遍"),
+                Text("The one idea, by hand and in tiles", "核心想法：亲手算一遍，再分块看一遍"),
                 (0, 3, 4),
                 True,
             ),
@@ -54,7 +54,7 @@ TRACKS = MappingProxyType(
                 "interview",
                 Text("interview", "面试"),
                 Text(
-                    "what is asked, with every quiz on the way and no exercises",
+                    "What is asked, with every quiz on the way and no exercises",
                     "面试会问的内容；一路的测验都做，练习跳过",
                 ),
                 (0, 3, 1, 2, 4, 9, 11, 12),
@@ -63,7 +63,7 @@ TRACKS = MappingProxyType(
             Track(
                 FULL,
                 Text("full", "完整"),
-                Text("everything, each exercise before you read on", "全部内容，先做练习再往下读"),
+                Text("Everything, each exercise before you read on", "全部内容，先做练习再往下读"),
                 tuple(TITLES),
                 True,
             ),
