@@ -64,7 +64,7 @@ def scrub(
     return Scrub(show)
 
 
-class Scrub(widgets.VBox):
+class Scrub(widgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
     """Controls, a line for what was rejected, and the figure."""
 
     def __init__(self, show: _Redraw) -> None:
