@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any
 
+from ..errors import ArgumentError
 from ..language import Text, current, say, using
 from ..progress import reading
+from ..progress.planned import plan_interview, planned_interview
 from ..progress.readiness import Topic, readiness
 from ..progress.rows import Attempt
 from ..progress.schedule import Review, Schedule
@@ -30,6 +32,15 @@ _NOTHING_DUE = Text(
     "Nothing is due. The next question comes back on {day}; {n} are being watched.",
     "今天没有到期的题。下一道在 {day} 到期；共有 {n} 道题在复习计划里。",
 )
+_BY = Text(
+    "Interview on {day}, {days} days from now. Questions that would come back after it are asked "
+    "again in the days before it: {n} so far.",
+    "面试在 {day}，还有 {days} 天。到那以后才会再出现的题，都提前到面试前几天：目前 {n} 道。",
+)
+_NO_DAY = Text(
+    "No interview is planned: review follows forgetting alone.",
+    "没有定面试日期，复习只按遗忘来安排。",
+)
 _NO_INTERVIEW = Text("No interview has been held yet.", "还没有进行过面试。")
 
 
@@ -42,7 +53,8 @@ def schedule(now: datetime | None = None, zone: tzinfo | None = None) -> Schedul
     """The review schedule of the learner's answers to questions that the bank still has."""
     bank, now = load_bank(), now or present()
     known = [a for a in store().attempts() if a.kind == "quiz" and a.item in bank.questions]
-    return Schedule(settle(completed(known, bank), now), now, zone)
+    timed = settle(completed(known, bank), now)
+    return Schedule(timed, now, zone, planned_interview(store()))
 
 
 def completed(attempts: Iterable[Attempt], bank: Bank) -> list[Attempt]:
@@ -55,6 +67,33 @@ def completed(attempts: Iterable[Attempt], bank: Bank) -> list[Attempt]:
         else attempt
         for attempt in attempts
     ]
+
+
+def plan_by(day: str | None) -> str:
+    """Keep the day of an interview, or forget it with None; what that does to the review.
+
+    Raises:
+        ArgumentError: if it is no day to come.
+    """
+    try:
+        wanted = None if day is None else date.fromisoformat(day)
+    except ValueError:
+        wanted = date.min
+    today = date.fromisoformat(local_date(present()))
+    if wanted is not None and wanted <= today:
+        raise ArgumentError(
+            "day",
+            expected=Text("a day to come, year-month-day", "将来的日期，写成年-月-日"),
+            got=repr(day)[:40],
+            hint=(today + timedelta(days=8)).isoformat(),
+        )
+    plan_interview(store(), wanted)
+    if wanted is None:
+        return say(_NO_DAY)
+    planned = schedule()
+    plain = {r.item: r.due for r in Schedule(planned.timed, planned.now).reviews()}
+    moved = sum(review.due != plain[review.item] for review in planned.reviews())
+    return say(_BY, day=wanted.isoformat(), days=(wanted - today).days, n=moved)
 
 
 def due(limit: int | None = SITTING) -> tuple[Schedule, list[Review]]:

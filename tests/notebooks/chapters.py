@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,3 +66,13 @@ def prose(path: Path) -> list[Cell]:
 def number(path: Path) -> int:
     """The chapter."""
     return int(path.name[:2])
+
+
+def wordless(text: str) -> list[str]:
+    """Images, in Markdown or HTML, that say nothing to who does not see them."""
+    found = [m.group() for m in re.finditer(r"!\[\s*\]\([^)]*\)", text)]
+    for tag in re.findall(r"<(?:img|svg)\b[^>]*>", text):
+        spoken = re.search(r'\b(alt|aria-label)="[^"]*\w[^"]*"', tag)
+        if not spoken and 'aria-hidden="true"' not in tag:
+            found.append(tag)
+    return found

@@ -12,7 +12,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from chapters import CHINESE, ENGLISH, FOLDER, ROOT, number, read
+from chapters import CHINESE, ENGLISH, FOLDER, ROOT, number, read, wordless
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
 
@@ -87,6 +87,9 @@ def look(notebook: Any, outcome: str) -> None:
         for output in cell.outputs:
             assert output.output_type != "error", f"{cell.id}: {output.get('evalue')}"
             assert output.get("name") != "stderr", f"{cell.id} wrote to stderr: {output.text}"
+            shown = output.get("data", {})
+            assert wordless("".join(shown.get("text/html", ""))) == [], f"{cell.id}: no words"
+            assert not shown.get("image/png") and not shown.get("image/svg+xml"), cell.id
         checked = CHECK.search(cell.source)
         if checked:
             first = text_of(cell).splitlines()[0]

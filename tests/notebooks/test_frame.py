@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from chapters import ENGLISH, FOLDER, ROOT, TAUGHT, cells, code, number, prose, read
+from chapters import ENGLISH, FOLDER, ROOT, TAUGHT, cells, code, number, prose, read, wordless
 
 from fa_toolkit.course import counting, frame, gpu_cells
 from fa_toolkit.course.parts import FULL, MARK, anchor, parts
@@ -204,16 +204,6 @@ def test_every_gpu_cell_stands_in_a_chapter() -> None:
 def test_pictures_in_prose_have_words(path: Path) -> None:
     for cell in prose(path):
         assert wordless(cell.source) == [], cell.id
-
-
-def wordless(text: str) -> list[str]:
-    """Images, in Markdown or HTML, that say nothing to who does not see them."""
-    found = [m.group() for m in re.finditer(r"!\[\s*\]\([^)]*\)", text)]
-    for tag in re.findall(r"<(?:img|svg)\b[^>]*>", text):
-        spoken = re.search(r'\b(alt|aria-label)="[^"]*\w[^"]*"', tag)
-        if not spoken and 'aria-hidden="true"' not in tag:
-            found.append(tag)
-    return found
 
 
 def test_the_guard_of_pictures_sees_them() -> None:
