@@ -18,7 +18,7 @@ from .mutations import Mutation
 from .spec import Exercise
 
 #: Suspects that are tried, seconds for all of them and for one call.
-_MOST, _SECONDS, _CALL = 8, 6.0, 2.0
+_MOST, _SECONDS, _CALL = 8, 6.0, 10.0
 #: Properties whose cases one mistake often meets together with another.
 SIDE = frozenset({"dead-rows", "extreme-logits", "dtype"})
 #: Edits that are told, where nothing tells them apart.

@@ -34,6 +34,8 @@ FOLDER = Path(__file__).with_name("fingerprints")
 _NEAR = 4e-3
 #: What a print says of a call that raised something, or was stopped.
 RAISED, _STOPPED = "!", "~"
+#: Seconds for one call of an edit, on a machine that may be busy.
+_PATIENT = 20.0
 #: Errors that come of the edit itself, whatever the case: no learner has them from a slip of logic.
 _NONSENSE = ("NameError", "TypeError", "ValueError", "AttributeError", "UnboundLocalError",
              "CompilationError", "SyntaxError")  # fmt: skip
@@ -139,6 +141,7 @@ def build(exercise: Exercise, seconds: float = math.inf) -> dict[str, Any]:
     labels = _labels(exercise)
     before = table(exercise.id) or {}
     kept = before.get("groups", []) if before.get("cases") == labels else []
+    kept = [g for g in kept if _STOPPED not in g["prints"]]  # a busy machine, perhaps
     had = {key: tuple(g["prints"]) for g in kept for key in g["keys"]}
     senseless = set(before.get("senseless", []) if kept else [])
     right = _prints(exercise, cells.solution_of(exercise.id, exercise.entry))
@@ -177,7 +180,7 @@ def _labels(exercise: Exercise) -> list[str]:
 def _prints(exercise: Exercise, fn: Any) -> tuple[str, ...] | None:
     local, found = Local(exercise, fn), []
     for index in range(len(exercise.cases)):
-        outcome = local.call("case", index, 2.0)
+        outcome = local.call("case", index, _PATIENT)
         first = index == 0 and outcome.kind == "error"
         if first and message_of(outcome.sentence).startswith(_NONSENSE):
             return None
