@@ -170,6 +170,7 @@ def _parser() -> argparse.ArgumentParser:
 
     review = add("review", _review)
     review.add_argument("--limit", type=int, default=20, help=say(_OPTIONS["limit"]))
+    review.add_argument("--by", metavar="DATE", help=say(_OPTIONS["by"]))
 
     interview = add("interview", _interview)
     interview.add_argument("--minutes", type=int, default=20, help=say(_OPTIONS["minutes"]))
@@ -263,7 +264,7 @@ def _quiz(options: argparse.Namespace) -> int:
 def _review(options: argparse.Namespace) -> int:
     from .rehearsing import review
 
-    return review(max(1, options.limit))
+    return review(max(1, options.limit), by=options.by)
 
 
 def _interview(options: argparse.Namespace) -> int:

@@ -53,6 +53,10 @@ OPTIONS = {
         "number of a chapter, without it a list; lint: name every fault of a bank; stats: count it",
         "章号，不写则列出各章；lint：列出题库的所有问题；stats：统计题库",
     ),
+    "by": Text(
+        "the day of your interview, 2026-12-08: review is planned towards it; none forgets it",
+        "面试日期，如 2026-12-08：复习按它来安排；写 none 则取消",
+    ),
     "limit": Text("at most so many questions, 20 if not said", "最多几道题，不写则 20"),
     "minutes": Text("how long it lasts, 20 if not said", "多少分钟，不写则 20"),
     "topics": Text(

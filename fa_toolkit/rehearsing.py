@@ -27,14 +27,23 @@ _FORGOTTEN = Text("{n} answers forgotten.", "已删除 {n} 条作答。")
 _KEPT = Text("Nothing was forgotten.", "什么都没有删除。")
 
 
-def review(limit: int, *, ask: Ask = input) -> int:
-    """Ask the questions that are due, likeliest forgotten first."""
+def review(limit: int, *, by: str | None = None, ask: Ask = input) -> int:
+    """Ask the questions that are due, likeliest forgotten first.
+
+    Args:
+        by: the day of an interview, kept from now on; "none" forgets it.
+
+    Raises:
+        ArgumentError: if it is no day to come.
+    """
     from .course.memory import store
-    from .course.rehearsal import REVIEW, due, nothing_due
+    from .course.rehearsal import REVIEW, due, nothing_due, plan_by
     from .quiz import load_bank
     from .quiz.session import Session
 
     out = console()
+    if by is not None:
+        out.print(plan_by(None if by == "none" else by))
     planned, found = due(limit)
     if not found:
         out.print(nothing_due(planned))

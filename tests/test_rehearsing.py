@@ -250,7 +250,8 @@ def test_no_two_interviews_ask_the_same() -> None:
 
 def test_an_interview_is_chosen_beforehand() -> None:
     card = course.interview(minutes=30, topics=["softmax"], level="core")
-    assert card.view["choose"]["chosen"] == {"minutes": 30, "level": "core", "topics": ["softmax"]}
+    chosen = {"minutes": 30, "level": "core", "topics": ["softmax"], "scope": "all"}
+    assert card.view["choose"]["chosen"] == chosen
     with pytest.raises(ArgumentError):
         course.interview(minutes=0)
 
@@ -334,3 +335,32 @@ def test_long_lines_keep_their_margin_and_code_its_spaces() -> None:
     assert len(parts) > 1 and all(len(p) <= 30 for p in parts)
     assert parts[0].startswith("  ○ ") and parts[1].startswith("    word")
     assert terminal._broken("x   =   1", Out()) == ["x   =   1"]  # type: ignore[arg-type]
+
+
+def test_a_day_shapes_the_review_and_is_kept(
+    capsys: pytest.CaptureFixture[str], answer: Any
+) -> None:
+    answer("Q-00-first-win", 0.5)
+    day = (rehearsal.present() + timedelta(days=8)).date().isoformat()
+    assert rehearsing.review(20, by=day, ask=answers()) == 0
+    assert day in capsys.readouterr().out
+    assert rehearsal.schedule().interview is not None
+    assert rehearsing.review(20, by="none", ask=answers()) == 0
+    assert rehearsal.schedule().interview is None
+    for wrong in ("tomorrow", "2020-01-01"):
+        with pytest.raises(ArgumentError, match="day"):
+            rehearsing.review(20, by=wrong, ask=answers())
+    course.interview_on(day)
+    assert day in capsys.readouterr().out
+
+
+def test_an_interview_asks_about_the_chapters_that_were_opened(answer: Any) -> None:
+    from fa_toolkit.progress import reading
+
+    assert rehearsal.opened() == set()
+    answer("Q-03-lse", 1)
+    reading.note(store(), 1, "intro", "en")
+    assert rehearsal.opened() == {1, 3}
+    held = rehearsal.interview_state()
+    assert held.opened == (1, 3) == held.plan.chapters
+    assert set(rehearsal.weak()) == {held.bank.question("Q-03-lse").topic}

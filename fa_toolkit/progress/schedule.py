@@ -9,11 +9,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from ..errors import BackendUnavailable
 from ..language import Text
+from .deadline import brought_forward
 from .rows import Attempt, new_attempt
 from .times import EPOCH, Timed, evidence, local_date
 
@@ -71,15 +72,23 @@ class Schedule:
         now: the present, UTC.
         zone: where the learner is; the system's own zone if None. What is due on a day is due from
             its midnight there.
+        interview: the day of an interview; what would be due after its eve comes back before.
     """
 
-    def __init__(self, timed: Iterable[Timed], now: datetime, zone: tzinfo | None = None) -> None:
-        self.now, self.zone = now, zone
+    def __init__(
+        self,
+        timed: Iterable[Timed],
+        now: datetime,
+        zone: tzinfo | None = None,
+        interview: date | None = None,
+    ) -> None:
+        self.now, self.zone, self.interview = now, zone, interview
+        self.timed = tuple(timed)
         self.states: dict[str, list[State]] = {}
         scheduler = model()
         from fsrs import Card, Rating
 
-        for attempt, when in evidence(timed):
+        for attempt, when in evidence(self.timed):
             if attempt.kind != "quiz":
                 continue
             known = self.states.setdefault(attempt.item, [])
@@ -93,6 +102,9 @@ class Schedule:
             Review(item, known[-1].card.due, recall(known[-1], self.now), len(known))
             for item, known in self.states.items()
         ]
+        if self.interview is not None:
+            last = {item: known[-1].when for item, known in self.states.items()}
+            found = brought_forward(found, last, self.interview, self.now, self.zone)
         return sorted(found, key=lambda review: (review.recall, review.due, review.item))
 
     def due(self, items: Sequence[str] | None = None) -> list[Review]:

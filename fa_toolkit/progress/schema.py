@@ -62,6 +62,14 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             UNIQUE (chapter, cell)
         )""",
     ),
+    (
+        """CREATE TABLE plans (                       -- the day of an interview
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            name TEXT NOT NULL UNIQUE,
+            value TEXT NOT NULL,
+            at TEXT NOT NULL
+        )""",
+    ),
 )
 CURRENT = len(MIGRATIONS)
 

@@ -168,6 +168,7 @@ class Store:
                     connection.execute("DELETE FROM said_it")
                     connection.execute("DELETE FROM interviews")
                     connection.execute("DELETE FROM reading")
+                    connection.execute("DELETE FROM plans")
                 query = f"DELETE FROM attempts WHERE {wanted}"
                 return int(connection.execute(query, values).rowcount)
 
@@ -228,7 +229,7 @@ class Store:
             try:
                 address = f"{self.path.resolve().as_uri()}?{mode}"  # type: ignore[union-attr]
                 with closing(sqlite3.connect(address, uri=True, timeout=1)) as old:
-                    for table in ("attempts", "said_it", "interviews", "reading"):
+                    for table in ("attempts", "said_it", "interviews", "reading", "plans"):
                         _copy(table, old, memory)
                     learner = old.execute("SELECT id FROM learner").fetchone()
             except sqlite3.Error:

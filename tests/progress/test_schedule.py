@@ -258,3 +258,56 @@ def test_the_block_goes_only_by_a_clean_answer_on_a_later_day() -> None:
     assert topic(*right, bad, unsure, at=timedelta(hours=26)).standing == "blocked"
     other = answered("q1", timedelta(hours=25))
     assert topic(*right, bad, other, at=timedelta(hours=26)).standing == "blocked"
+
+
+# towards the day of an interview
+
+
+def towards(days: int, *log: Attempt, at: timedelta, zone: Any = UTC) -> Schedule:
+    numbered = [a._replace(seq=n) for n, a in enumerate(log)]
+    timed = settle(numbered, START + at)
+    day = (START + days * DAY).astimezone(zone).date()
+    return Schedule(timed, START + at, zone, day)
+
+
+def test_what_would_come_back_after_the_interview_comes_back_on_its_eve() -> None:
+    log = [answered("a"), answered("a", 2 * DAY)]
+    assert scheduled(*log, at=3 * DAY).reviews()[0].due > START + 8 * DAY
+    (review,) = towards(8, *log, at=3 * DAY).reviews()
+    assert review.due.date() == (START + 7 * DAY).date()
+    assert not towards(8, *log, at=6 * DAY).due()
+    assert [r.item for r in towards(8, *log, at=7 * DAY).due()] == ["a"]
+
+
+def test_what_is_due_before_stays_and_what_was_answered_on_the_eve_is_done() -> None:
+    soon = towards(8, answered("a"), at=DAY).reviews()[0]
+    assert soon.due == scheduled(answered("a"), at=DAY).reviews()[0].due
+    log = [answered("a"), answered("a", 2 * DAY), answered("a", 7 * DAY)]
+    assert not towards(8, *log, at=7 * DAY + timedelta(hours=1)).due()
+    assert not towards(8, *log, at=9 * DAY).due(), "after the interview it plans as ever"
+
+
+def test_many_questions_are_spread_over_the_last_days_the_best_known_first() -> None:
+    log = [answered(f"q{n:02d}", n * timedelta(minutes=10)) for n in range(50)]
+    log += [answered(f"q{n:02d}", 2 * DAY + n * timedelta(minutes=10)) for n in range(50)]
+    reviews = towards(9, *log, at=3 * DAY).reviews()
+    days = [r.due.date() for r in sorted(reviews, key=lambda r: (r.due, r.item))]
+    assert sorted(set(days)) == [(START + n * DAY).date() for n in (6, 7, 8)]
+    assert max(days.count(day) for day in set(days)) <= 20
+    best = max(reviews, key=lambda r: r.recall)
+    worst = min(reviews, key=lambda r: r.recall)
+    assert best.due < worst.due
+
+
+def test_a_day_that_is_over_changes_nothing() -> None:
+    log = [answered("a"), answered("a", 2 * DAY)]
+    assert towards(2, *log, at=5 * DAY).reviews() == scheduled(*log, at=5 * DAY).reviews()
+
+
+def test_the_eve_is_the_learners_own() -> None:
+    far = ZoneInfo("Pacific/Auckland")
+    log = [answered("a"), answered("a", 2 * DAY)]
+    (review,) = towards(8, *log, at=3 * DAY, zone=far).reviews()
+    local = review.due.astimezone(far)
+    assert (local.hour, local.minute) == (0, 0)
+    assert local.date() == ((START + 8 * DAY).astimezone(far) - DAY).date()

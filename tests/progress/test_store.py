@@ -164,3 +164,19 @@ def test_threads_share_a_store(path: Path) -> None:
     for thread in threads:
         thread.join()
     assert len(kept.attempts()) == 8
+
+
+def test_the_day_of_an_interview_is_kept_and_forgotten(path: Path) -> None:
+    from datetime import date
+
+    from fa_toolkit.progress.planned import plan_interview, planned_interview
+
+    kept = Store(path)
+    assert planned_interview(kept) is None
+    plan_interview(kept, date(2026, 12, 8))
+    assert planned_interview(Store(path)) == date(2026, 12, 8)
+    plan_interview(kept, None)
+    assert planned_interview(kept) is None
+    plan_interview(kept, date(2026, 12, 9))
+    kept.reset()
+    assert planned_interview(kept) is None
