@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import sys
 from pathlib import Path
 
-from ..errors import ArgumentError
+from .. import study
+from ..errors import ArgumentError, BackendUnavailable
 from ..language import LANGUAGES, Language, Text, say
 from .words import SAID
 
@@ -58,8 +60,29 @@ def numbers(text: str) -> list[int] | None:
     return found
 
 
+#: Packages of the course without which there is no book.
+_NEEDED = ("anywidget", "bs4", "ipykernel", "jinja2", "nbclient", "nbconvert")
+
+
+def require() -> None:
+    """Nothing if the packages of the course are installed.
+
+    Raises:
+        BackendUnavailable: if one is not.
+    """
+    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise BackendUnavailable(
+            "fa book",
+            expected=Text("the packages of the course", "课程所需的软件包"),
+            got=Text(f"no {', '.join(missing)}", f"没有 {'、'.join(missing)}"),
+            hint=study.INSTALL_COURSE,
+        )
+
+
 def run(options: argparse.Namespace) -> int:
     """Build, look, say; returns the exit status."""
+    require()
     from . import faults, keys, site
     from .running import RunError
 

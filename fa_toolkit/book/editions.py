@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from .. import study
-from ..course.chapters import TITLES, title
+from ..course.chapters import title
 from ..errors import ArgumentError
 from ..language import LANGUAGES, Language, Text
 
@@ -120,8 +120,3 @@ def contents_href(lang: Language) -> str:
 def short_title(page: Page) -> Text | None:
     """The title the course gives a chapter; None for a document."""
     return title(page.chapter) if page.chapter >= 0 else None
-
-
-def is_taught(chapter: int) -> bool:
-    """Whether a chapter teaches; the gallery only shows."""
-    return chapter in TITLES

@@ -68,10 +68,6 @@ NOTES: dict[str, Text] = {
 
 #: What the command says.
 SAID: dict[str, Text] = {
-    "running": Text(
-        "Running {n} notebooks; {kept} are kept from an earlier build",
-        "要运行 {n} 份 notebook；{kept} 份用上次留下的结果",
-    ),
     "ran": Text("{name}  {seconds:.0f} s", "{name}  {seconds:.0f} 秒"),
     "done": Text(
         "{pages} pages, {size:.1f} MB, {players} live players: {where}",

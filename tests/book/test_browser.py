@@ -152,5 +152,7 @@ def test_without_scripts_the_words_are_there(small: Small, browser: Any) -> None
     page = context.new_page()
     page.goto((small.folder / EN).as_uri())
     assert "This player needs JavaScript" in page.locator("#play").inner_text()
-    assert page.locator("#play noscript pre").is_visible() and page.locator("#film svg").is_visible()
+    assert (
+        page.locator("#play noscript pre").is_visible() and page.locator("#film svg").is_visible()
+    )
     context.close()

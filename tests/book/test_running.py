@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from fa_toolkit import cli, language
 from fa_toolkit.book import command, running
 from fa_toolkit.book.inside import FILM, PREDICTION
 from fa_toolkit.errors import ArgumentError
+from fa_toolkit.language import LANGUAGES, using
 
 CELLS = [
     prose("title", "# One"),
@@ -124,6 +127,32 @@ def test_the_command_looks_over_a_book_that_is_there(
     assert cli.main([*arguments, "--lang", "zh"]) == 1
     assert "glossary.html: 链接到 gone.html" in capsys.readouterr().err
     assert cli.main(["book", "--check", "--out", str(own / "zh" / "no")]) == 2
+
+
+def test_without_the_packages_of_the_course_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(language, "_started", [])
+    monkeypatch.setattr(command, "_NEEDED", ("no_such_package",))
+    assert cli.main(["book", "--lang", "en"]) == 2
+    said = capsys.readouterr().err
+    assert "no_such_package" in said and ".[course]" in said
+
+
+def test_help_speaks_both_languages(capsys: pytest.CaptureFixture[str]) -> None:
+    for lang in LANGUAGES:
+        with pytest.raises(SystemExit), using(lang):
+            cli.main(["book", "--help"])
+        assert getattr(command.OPTIONS["check"], lang) in capsys.readouterr().out.replace("\n", "")
+
+
+def test_what_no_build_has_needed_for_long_is_forgotten(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.ipynb", tmp_path / "new.ipynb"
+    for file, age in ((old, 31), (new, 29)):
+        file.write_text("{}")
+        os.utime(file, (time.time() - age * 86400,) * 2)
+    running.forget(tmp_path)
+    assert not old.exists() and new.exists()
 
 
 @pytest.mark.parametrize("text", ["x", "3-", "5-3", ",", "1.5"])
