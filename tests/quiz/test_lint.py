@@ -56,6 +56,11 @@ FAULTS = {
         "    mistakes: [{value: 5, why: {en: One more., zh: 多一。}}]\n", "", "id: Q-90-two",
         "known wrong value",
     ),
+    "follow-up alone": (
+        "    explain: {en: Four., zh: 四。}\n",
+        "    explain: {en: Four., zh: 四。}\n    follow_up: {en: And then?, zh: 然后呢？}\n",
+        "follow_up", "follow_up_answer",
+    ),
     "mistake is right": ("value: 5", "value: 4", "value: 4", "tolerance"),
     "Chinese in English": ("en: Which?", "en: 哪个?", "en: 哪个?", "expected English"),
     "English in Chinese": (

@@ -35,7 +35,7 @@ def wrong_answer(question: Question) -> Any:
 
 def secrets(question: Question, bank: Bank) -> set[str]:
     """Whatever tells the answer of a question, in both languages."""
-    texts: list[Any] = [question.explain, question.follow_up]
+    texts: list[Any] = [question.explain, question.follow_up, question.follow_up_answer]
     for part in ("choices", "pairs", "mistakes"):
         texts += [entry.why for entry in getattr(question, part, ())]
     texts.append(getattr(question, "why_wrong", None))

@@ -89,6 +89,9 @@ def test_every_question_rests_on_a_source_and_leads_on() -> None:
         assert question.claims or question.papers, question.id
         assert question.follow_up is not None, question.id
         assert question.explain.en != question.follow_up.en
+        assert question.follow_up_answer is not None, question.id
+        for lang in ("en", "zh"):
+            assert question.follow_up_answer[lang] not in question.explain[lang], question.id
     assert {p.partition(" ")[0] for q in CLOSED for p in q.papers} == set(BANK.papers)
 
 

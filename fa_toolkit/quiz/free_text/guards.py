@@ -119,7 +119,7 @@ _DOES = re.compile(r"[读写乘加减除算切取存搬留装]|(?<![\^(_a-z])\d|
 _JOINS = re.compile(r"\b(?:and|or|between|twice|once|per|then|more|less|fewer|instead|through)\b")
 _GOES_ON = re.compile(r"(?:but|because|which|so|then|while|whereas|though|although|yet)\b|但|而")
 #: An order of growth said of something: "extra memory O(N)", "O(n) per row".
-_ORDER = re.compile(r"\bo ?\([^()]{1,24}\)")
+_ORDER = re.compile(r"\bo ?\([^()]{1,24}(?:\)|$)")
 _COUNTS = re.compile(r"\d+ ?[次趟]?(?: ?(?:变|变成|降到|到|→|->) ?)\d+ ?[次趟]?")
 
 
