@@ -205,11 +205,10 @@ def _size(args: tuple[Any, ...]) -> int:
 
 
 def _forms(variant: Variant, tile: tuple[int, ...]) -> list[Callable[..., Any]]:
-    """What a variant may return: for the tile that was seen, either way round, if it depends on it."""
+    """What a variant may return: for the tile that was seen, if it depends on it."""
     if variant.sized is None or len(tile) != 2:
         return [variant.fn, *variant.also]
-    sizes = dict.fromkeys(((tile[0], tile[1]), (tile[1], tile[0])))
-    return [fn for m, n in sizes for fn in variant.sized(variant, m, n)]
+    return list(variant.sized(variant, tile[0], tile[1]))
 
 
 _CRASHED: Any = object()

@@ -89,7 +89,9 @@ class Slip:
         return Slip(self.name, self.label, (block_m, block_n))
 
 
-def variants(names: Iterable[str], texts: Mapping[str, Text], *, sized: bool = False) -> list[Variant]:
+def variants(
+    names: Iterable[str], texts: Mapping[str, Text], *, sized: bool = False
+) -> list[Variant]:
     """The slips of some drafts as planted bugs, those of one id together, in the order of `texts`.
 
     Args:
@@ -104,9 +106,13 @@ def variants(names: Iterable[str], texts: Mapping[str, Text], *, sized: bool = F
         raise KeyError(f"slips without a text: {missing}")
     order = list(texts)
     found = []
-    for bug in sorted(forms, key=lambda bug: order.index(bug if bug in texts else bug.split(".")[-1])):
+    for bug in sorted(
+        forms, key=lambda bug: order.index(bug if bug in texts else bug.split(".")[-1])
+    ):
         first, *also = forms[bug]
-        found.append(Variant(bug, named(bug, texts), first, tuple(also), sized=_sized if sized else None))
+        found.append(
+            Variant(bug, named(bug, texts), first, tuple(also), sized=_sized if sized else None)
+        )
     return found
 
 

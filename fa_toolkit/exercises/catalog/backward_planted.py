@@ -159,7 +159,8 @@ _BACKWARD = (
 #: those of few forms first: a diagnosis has a limited time
 _MODELLED = sorted((*_FORWARD, *_MASK, *_BACKWARD), key=lambda variant: len(variant.also))
 _WRITTEN = variants(
-    ("full_shared", "full_heads", "full_two_loops"), OF_FORWARD | OF_BACKWARD, sized=True)
+    ("full_shared", "full_heads", "full_two_loops"), OF_FORWARD | OF_BACKWARD, sized=True
+)
 
 
 def _joined(modelled: Variant, written: Variant | None) -> Variant:
