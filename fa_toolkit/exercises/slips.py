@@ -67,7 +67,7 @@ def _made(name: str, label: str) -> Callable[..., Any]:
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     space: dict[str, Any] = {"__name__": f"{__package__}.drafts.{name}"}
     exec(compile(source, file, "exec", dont_inherit=True), space)
-    entry = [found[1] for line in source.splitlines() if (found := _ENTRY.match(line))][-1]
+    entry = [said[1] for line in source.splitlines() if (said := _ENTRY.match(line))][-1]
     found: Callable[..., Any] = space[entry]
     return found
 
