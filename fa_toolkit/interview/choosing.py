@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ..quiz.bank import Bank
 from ..quiz.models import Question
@@ -151,7 +152,7 @@ def _short(
             return float(other.topic == question.topic)
         return len(set(claims) & set(other.claims)) / max(1, len(other.claims))
 
-    def order(other: Question) -> tuple[object, ...]:
+    def order(other: Question) -> tuple[Any, ...]:
         step = _RANKS.index(other.level) - rank
         near = (other.topic != question.topic, -shared(other))
         return (step > 0, *near, abs(step), SECONDS[other.kind], other.id)
@@ -161,4 +162,4 @@ def _short(
         for other in bank.questions.values()
         if other.kind != "text" and other.id not in asked and plan.admits(other) and shared(other)
     ]
-    return min(found, key=order, default=None)  # type: ignore[arg-type]
+    return min(found, key=order, default=None)

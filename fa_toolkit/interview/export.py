@@ -115,6 +115,11 @@ def _literal(text: str) -> str:
     return "".join(f"\\{c}" if c in "\\`*_[]#|" else c for c in escaped)
 
 
+def _careful(entry: Mapping[str, Any]) -> list[str]:
+    """What does not hold in the usual wording of points that were made."""
+    return [said["careful"] for said in entry["said"] if said.get("careful")]
+
+
 def _question(number: int, entry: Mapping[str, Any]) -> list[str]:
     colon = _COLON["zh" if label("yours") == w.LABELS["yours"].zh else "en"].strip()
     lines = ["", f"### {number}. {entry['prompt'].strip()}", ""]
@@ -125,6 +130,7 @@ def _question(number: int, entry: Mapping[str, Any]) -> list[str]:
         ("yours", label("passed") if entry["passed"] else _literal(entry["answer"])),
         ("probed", _literal(entry["probe"]["answer"]) if entry["probe"] else ""),
         ("note", entry.get("note", "")),
+        ("careful", " ".join(_careful(entry))),
         ("model", entry["model"]),
         ("explained", entry["explain"]),
         ("follow", entry["follow_up"]),
@@ -226,6 +232,7 @@ def _question_html(number: int, entry: Mapping[str, Any]) -> str:
     if entry["probe"]:
         rows.append(("probed", html.escape(entry["probe"]["answer"])))
     rows.append(("note", html.escape(entry.get("note", ""))))
+    rows.append(("careful", to_html(" ".join(_careful(entry)))))
     rows.append(("model", to_html(entry["model"])))
     rows.append(("explained", to_html(entry["explain"])))
     rows.append(("follow", to_html(entry["follow_up"])))

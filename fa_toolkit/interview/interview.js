@@ -94,7 +94,7 @@ function reading(view, open) {
       h("h4", {}, labels.yours), h("p", { class: "fq-own fq-answer" }, q.answer),
       q.note ? [h("h4", {}, labels.note), h("p", { class: "fq-why" }, q.note)] : null,
       q.probe_answer ? [h("h4", { html: q.probe_lead }), h("p", { class: "fq-own fq-answer" }, q.probe_answer)] : null,
-      q.said.length ? [h("h4", {}, labels.said), h("ul", { class: "fq-rows" }, q.said.map((item) => h("li", {}, mark("ok"), h("div", {}, h("span", { html: item.html }), quote(item.quote, true)))))] : null,
+      q.said.length ? [h("h4", {}, labels.said), h("ul", { class: "fq-rows" }, q.said.map((item) => h("li", {}, mark("ok"), h("div", {}, h("span", { html: item.html }), quote(item.quote, true), why(item.why)))))] : null,
       q.recovered.length ? [h("h4", {}, labels.recovered), h("ul", { class: "fq-rows" }, q.recovered.map((html) => h("li", {}, mark("part"), h("div", { html }))))] : null,
       h("h4", {}, q.model ? labels.model : labels.explained), h("p", { class: "fq-model", html: q.model || q.explain }),
       q.listens ? [h("h4", {}, labels.listens), h("p", { class: "fq-why", html: q.listens })] : null,

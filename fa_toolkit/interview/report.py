@@ -68,6 +68,7 @@ def _entry(held: Interview, main: Turn, probe: Turn | None) -> JSON:
         if turn is not None and turn.verdict is not None:
             quotes |= turn.verdict.details.get("quotes", {})
 
+    careful = main.verdict.details.get("careful", {}) if main.verdict else {}
     written = isinstance(question, TextQuestion)
     against = main.verdict.contradicted if main.verdict else ()
     context = "" if written else _without_code(question.prompt[lang])
@@ -101,7 +102,10 @@ def _entry(held: Interview, main: Turn, probe: Turn | None) -> JSON:
         "seconds": round(main.seconds + (probe.seconds if probe else 0)),
         "score": came.score,
         "before": came.before,
-        "said": [{"text": i.text, "quote": quotes.get(i.id, "")} for i in came.said],
+        "said": [
+            {"text": i.text, "quote": quotes.get(i.id, ""), "careful": careful.get(i.id, "")}
+            for i in came.said
+        ],
         "recovered": [
             point(item, cleared=item in came.cleared) for item in (*came.cleared, *came.recovered)
         ],

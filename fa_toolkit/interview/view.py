@@ -160,7 +160,10 @@ def _question(number: int, entry: JSON) -> JSON:
         "answer": say(w.LABELS["passed"]) if entry["passed"] else entry["answer"],
         "probe_lead": to_html(probe["lead"]) if probe else "",
         "probe_answer": probe["answer"] if probe else "",
-        "said": [{"html": to_html(i["text"]), "quote": i["quote"]} for i in entry["said"]],
+        "said": [
+            {"html": to_html(i["text"]), "quote": i["quote"], "why": to_html(i.get("careful", ""))}
+            for i in entry["said"]
+        ],
         "recovered": [_recovered(item) for item in entry["recovered"]],
         "model": to_html(entry["model"]),
         "explain": to_html(entry["explain"]),

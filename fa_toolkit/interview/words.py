@@ -87,6 +87,7 @@ LABELS: Mapping[str, Text] = {
     "scope": Text("Chapters", "章节"),
     "opened": Text("those I have opened: {n}", "我打开过的：{n}"),
     "all_chapters": Text("all", "全部"),
+    "careful": Text("Rightly said, with a caveat", "说对了，但要留意"),
     "note": Text("Why so little counted", "为什么不计分"),
 }
 QUESTION = Text("Question {n}", "第 {n} 题")

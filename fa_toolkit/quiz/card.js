@@ -239,7 +239,7 @@ function spoken({ verdict, labels, saidIt }) {
       h("summary", {}, labels.yours), h("p", { class: "fq-own" }, t.marked.map((piece) =>
         (piece.kind ? h("span", { class: `fq-said-${piece.kind}` }, piece.text) : piece.text)))),
     t.filling ? h("p", { class: "fq-why" }, t.filling) : null,
-    part(labels.detected, t.said.map((entry) => h("li", {}, mark("ok"), h("div", { html: "" }, h("span", { html: entry.html }), found(entry), quote(entry.quote, true))))),
+    part(labels.detected, t.said.map((entry) => h("li", {}, mark("ok"), h("div", { html: "" }, h("span", { html: entry.html }), found(entry), quote(entry.quote, true), why(entry.careful))))),
     part(labels.lacking, t.lacking.map((entry) => h("li", {}, mark("no", labels.not_detected),
       h("div", {}, h("span", { html: entry.html }), sections(entry), why(entry.why), claim(entry))))),
     part(labels.wrong_ideas, [...t.otherwise.map((entry) => ({ ...entry, tag: labels.otherwise })), ...t.wrong].map((entry) => h("li", {}, mark("x"),

@@ -104,7 +104,9 @@ def _question(source: Source, at: int, question: Question) -> Iterator[BankError
     if question.follow_up is not None and question.follow_up_answer is None:
         yield BankError(
             place("follow_up"),
-            expected=Text("`follow_up_answer`, what a good answer says", "`follow_up_answer`，好的回答说什么"),
+            expected=Text(
+                "`follow_up_answer`, what a good answer says", "`follow_up_answer`，好的回答说什么"
+            ),
             got=Text("a follow-up that is not shown without it", "没有它，追问就不显示"),
         )
     if isinstance(question, (ChoiceQuestion, ManyQuestion)):

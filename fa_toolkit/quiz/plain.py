@@ -145,6 +145,8 @@ def _written_text(verdict: Verdict) -> str:
                     lines.append(f"  {say(w.FOUND_BY, model=details['model_named'])}")
                 if mark != "○" and quotes.get(item.id):
                     lines.append(f"  “{quotes[item.id]}”")
+                if mark == "✓" and details.get("careful", {}).get(item.id):
+                    lines.append(f"  {to_plain(details['careful'][item.id])}")
                 if mark != "✓":
                     cited = ", ".join(item.claims)
                     lines.append(f"  {to_plain(item.why)}" + (f" [{cited}]" if cited else ""))

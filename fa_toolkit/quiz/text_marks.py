@@ -84,6 +84,9 @@ def _details(
         "asked": [{"id": m.id, "text": m.text[lang]} for m in asked],
         "fatal": [m.id for m in question.misconceptions if m.fatal and m.id in found.wrong],
         "filling": found.guarded,
+        "careful": {
+            p.id: p.careful[lang] for p in question.key_points if p.careful and p.id in found.said
+        },
         "model": question.model_answer[lang],
         "listens": question.listens_for[lang],
     }

@@ -19,7 +19,8 @@ class KeyPoint(Strict):
     """One thing an answer should say.
 
     `text` says what it is, `why` what an answer that lacks it should take with it, `ask` is a
-    question that an interviewer puts to hear it.
+    question that an interviewer puts to hear it. `careful` goes with a point that was made: what in
+    its usual wording does not hold.
     """
 
     id: Name
@@ -27,6 +28,7 @@ class KeyPoint(Strict):
     text: Bilingual
     why: Bilingual
     ask: Bilingual | None = None
+    careful: Bilingual | None = None
     claims: list[str] = Field(default_factory=list)
 
 

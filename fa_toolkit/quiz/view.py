@@ -158,6 +158,7 @@ def text_view(session: Session, verdict: Verdict) -> JSON:
             "why": to_html(item.why),
             "sections": list(sections),
             "noted": item.id in noted,
+            "careful": to_html(verdict.details.get("careful", {}).get(item.id, "")),
             "by": by if item.id in verdict.details.get("raised", ()) else "",
         }
 

@@ -147,3 +147,20 @@ def test_the_summary_of_what_was_missed_holds_no_code(enter: Enter) -> None:
         for point in (*entry["missing"], *entry["wrong"]):
             assert "```" not in point["text"] + point.get("context", "")
         assert "```" in entry["prompt"]
+
+
+@pytest.mark.parametrize(("lang", "words", "number"), [
+    ("en", "SRAM is on the chip, tens of megabytes, and 20 times as fast as HBM with its 80 GB.", "12.5"),
+    ("zh", "SRAM 在片上，只有几十 MB，比片外 80 GB 的 HBM 快 20 倍。", "12.5"),
+])  # fmt: skip
+def test_a_point_in_the_articles_wording_counts_and_is_put_right(
+    enter: Enter, lang: str, words: str, number: str
+) -> None:
+    room = enter(real=True, lang=lang)
+    room.held.start(Plan(minutes=60))
+    room.put("O8")
+    assert room.held.answer(words)
+    verdict = room.held.turns[-1].verdict
+    assert "fast" in {item.id for item in verdict.credited} and number in str(verdict)
+    room.held.finish()
+    assert number in markdown(room.held.report())
