@@ -307,8 +307,9 @@ def test_a_plain_figure_follows_the_theme() -> None:
 
     with rc_context(figure_style("auto")):
         figure = Figure()
-        figure.subplots().set_title("t")
+        figure.subplots().set(title="Rate", xlabel="length <N>")
         html = session.figure_html(figure)
+    assert 'role="img" aria-label="Rate; length &lt;N&gt;"' in html
     assert "<svg" in html and "var(--fa-text" in html
     bare = re.sub(r"<style>.*?</style>", "", html, flags=re.S)
     assert colour("text") not in re.sub(r"var\([^)]*\)", "", bare)

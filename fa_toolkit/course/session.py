@@ -119,16 +119,12 @@ def set_up_figures() -> None:
         active.run_line_magic("matplotlib", "inline")
         from matplotlib_inline.backend_inline import set_matplotlib_formats
 
-        set_matplotlib_formats("svg")  # type: ignore[no-untyped-call]
+        # no picture of matplotlib's own: the HTML below is the one that follows the page's theme
+        set_matplotlib_formats()  # type: ignore[no-untyped-call]
     settings: Any = matplotlib.rcParams
     settings.update(figure_style("auto"))
     formatter = active.display_formatter.formatters["text/html"]
     formatter.for_type_by_name("matplotlib.figure", "Figure", figure_html)
-    for kind in ("image/svg+xml", "image/png"):
-        # the HTML above is the picture; a second one beside it would not follow the theme
-        active.display_formatter.formatters[kind].for_type_by_name(
-            "matplotlib.figure", "Figure", lambda figure: None
-        )
 
 
 def figure_html(figure: Any) -> str:
@@ -154,5 +150,6 @@ def spoken(figure: Any) -> str:
     """What can be read aloud of a plain matplotlib figure: its titles and the names of its axes."""
     words = [figure.get_suptitle()]
     for ax in figure.axes:
-        words += [ax.get_title(), *filter(None, (ax.get_xlabel(), ax.get_ylabel()))]
+        words += [ax.get_title(loc=place) for place in ("left", "center", "right")]
+        words += [ax.get_xlabel(), ax.get_ylabel()]
     return "; ".join(filter(None, words)) or say(_FIGURE)
