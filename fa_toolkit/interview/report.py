@@ -68,6 +68,7 @@ def _entry(held: Interview, main: Turn, probe: Turn | None) -> JSON:
         if turn is not None and turn.verdict is not None:
             quotes |= turn.verdict.details.get("quotes", {})
 
+    settled = (*came.withdrawn, *came.taken_back)
     careful = main.verdict.details.get("careful", {}) if main.verdict else {}
     written = isinstance(question, TextQuestion)
     against = main.verdict.contradicted if main.verdict else ()
@@ -110,12 +111,7 @@ def _entry(held: Interview, main: Turn, probe: Turn | None) -> JSON:
             point(item, cleared=item in came.cleared) for item in (*came.cleared, *came.recovered)
         ],
         "missing": [point(item) for item in _missing(main, came, lang)],
-        "wrong": _once(
-            [
-                wrong(item)
-                for item in (*_apart(came.wrong, against), *came.withdrawn, *came.taken_back)
-            ]
-        ),
+        "wrong": _once([wrong(item) for item in (*_apart(came.wrong, against, settled), *settled)]),
         "note": _why_nothing(main),
         "probe": None
         if probe is None
@@ -167,9 +163,11 @@ def _once(points: list[JSON]) -> list[JSON]:
     return [point if at == 0 else {**point, "context": ""} for at, point in enumerate(points)]
 
 
-def _apart(wrong: tuple[Item, ...], against: tuple[Item, ...]) -> tuple[Item, ...]:
+def _apart(
+    wrong: tuple[Item, ...], against: tuple[Item, ...], settled: tuple[Item, ...] = ()
+) -> tuple[Item, ...]:
     """Wrong ideas without the points that the same words contradict: one fault is said once."""
-    ideas = [item for item in wrong if item not in against]
+    ideas = [item for item in (*wrong, *settled) if item not in against]
     return tuple(
         item
         for item in wrong
@@ -185,11 +183,22 @@ def _overlap(one: Item, other: Item) -> bool:
 
 def _sections(held: Interview, item: Item, question: Question) -> list[str]:
     claims, lang = held.bank.claims, held.lang
-    if not item.claims and question.papers:  # nearer to the point than the claims of the question
-        return list(dict.fromkeys(question.papers))
+    points = question.key_points if isinstance(question, TextQuestion) else ()
+    own = next((point.papers for point in points if point.id == item.id), [])
+    papers = [_paper(held, paper) for paper in own or question.papers]
+    if not item.claims and papers:  # nearer to the point than the claims of the question
+        return list(dict.fromkeys(papers))
     named = [name for name in (item.claims or question.claims) if name in claims]
     found = [f"{name} · {claims[name].section[lang]}" for name in named]
-    return list(dict.fromkeys([*found, *([] if found else question.papers)]))
+    return list(dict.fromkeys([*found, *([] if found else papers)]))
+
+
+def _paper(held: Interview, paper: str) -> str:
+    """`FA2 3.3` as a report names it: FlashAttention-2, 3.3."""
+    name, _, section = paper.partition(" ")
+    known = held.bank.papers.get(name)
+    title = known.title.partition(":")[0] if known else name
+    return f"{title}, {section}" if section else title
 
 
 def _topics(entries: list[JSON]) -> list[JSON]:

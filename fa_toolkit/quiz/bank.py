@@ -279,6 +279,10 @@ def check_question(source: Source, at: int, question: Question, chapter: int, kn
                     if claim not in claims:
                         where = (*here, part, place, "claims")
                         raise faults.unknown(source, where, claim, claims, "source/claims.yaml")
+                for paper in getattr(entry, "papers", ()):
+                    if paper.partition(" ")[0] not in papers:
+                        where = (*here, part, place, "papers")
+                        raise faults.unknown(source, where, paper, papers, "source/papers.yaml")
     keys: list[tuple[str, str, Mapping[str, Any]]] = []
     if isinstance(question, TraceQuestion):
         keys.append(("call", question.call, question.args))

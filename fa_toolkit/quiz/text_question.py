@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from .question import Bilingual, Name, Question_, Strict, distinct, refuse
+from .question import Bilingual, Name, Question_, Strict, Words, distinct, refuse
 
 PENALTY = 15  # what a misconception costs
 
@@ -20,7 +20,8 @@ class KeyPoint(Strict):
 
     `text` says what it is, `why` what an answer that lacks it should take with it, `ask` is a
     question that an interviewer puts to hear it. `careful` goes with a point that was made: what in
-    its usual wording does not hold.
+    its usual wording does not hold. `claims` and `papers` are its own, else it rests on those of
+    the question.
     """
 
     id: Name
@@ -30,6 +31,7 @@ class KeyPoint(Strict):
     ask: Bilingual | None = None
     careful: Bilingual | None = None
     claims: list[str] = Field(default_factory=list)
+    papers: list[Words] = Field(default_factory=list)
 
 
 class Misconception(Strict):
