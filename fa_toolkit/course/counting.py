@@ -64,6 +64,11 @@ class Counts:
         return found
 
 
+def written(exercise: str) -> float:
+    """Minutes of one exercise by the same rule."""
+    return STARTING + len(exercises.solved(exercise).splitlines()) / LINES_A_MINUTE
+
+
 def near(said: float, counted: float) -> bool:
     """Whether an estimate may stand beside what the contents say."""
     return abs(said - counted) <= max(2.5, 0.3 * counted)

@@ -159,45 +159,59 @@ def track_card(name: str) -> Card:
         UnknownNameError: if there is no such track.
     """
     way, work = track(name), Work.read()
-    rows: list[tuple[int, list[PartState]]] = []
-    for number in way.chapters:
-        found = [state for state in states(number, work) if way.id in state.part.tracks]
-        if found:
-            rows.append((number, found))
-    everything = [state for _, found in rows for state in found]
+    every = [(number, states(number, work)) for number in way.chapters]
+    rows = [
+        (number, [s for s in found if way.id in s.part.tracks], found) for number, found in every
+    ]
+    everything = [state for _, found, _ in rows for state in found]
+    kept = [_kept(way, number, whole) for number, _, whole in rows]
+    done = sum(s.done for s in everything) + sum(passed for some in kept for *_, passed in some)
     about = say(
         _TRACK_ABOUT,
         about=say(way.about),
-        hours=hours(way.minutes([state.part for state in everything])),
-        done=sum(state.done for state in everything),
-        of=sum(state.countable for state in everything),
+        hours=hours(way.minutes([state.part for state in everything], way.kept())),
+        done=done,
+        of=sum(state.countable for state in everything) + len(way.kept()),
     )
     title = say(_TRACK_TITLE, name=say(way.name))
     body = cards.head(title) + f"<p>{escape(about)}</p>"
     lines = [title, about]
-    for number, found in rows:
+    for (number, found, _), extra in zip(rows, kept, strict=True):
         head = f"{number:02d} {say(chapters.title(number))}"
-        spent = say(_MINUTES, minutes=way.minutes([state.part for state in found]))
+        minutes = way.minutes([state.part for state in found], way.kept(number))
+        spent = say(_MINUTES, minutes=minutes)
+        entries = [_entry(state, way) for state in found] + [entry for entry, _ in extra]
         body += f'<h3 class="fc-chapter">{escape(head)} <small>{escape(spent)}</small></h3>'
-        body += f'<ul class="fc-list">{"".join(_line(state, way) for state in found)}</ul>'
+        body += f'<ul class="fc-list">{"".join(_line(*entry) for entry in entries)}</ul>'
         lines.append(f"{head}  {spent}")
-        lines += [
-            f"  {_MARKS[state_of(s)]} {_plain(s.part.title)}  {_spent(s, way)}" for s in found
-        ]
+        lines += [f"  {_MARKS[kind]} {text}  {minutes}" for kind, _, text, minutes in entries]
     return Card(body, "\n".join(lines))
 
 
-def _spent(state: PartState, way: Track) -> str:
-    return say(_MINUTES, minutes=way.minutes([state.part]))
+Entry = tuple[str, str, str, str]  # state, link, what it is, minutes
 
 
-def _line(state: PartState, way: Track) -> str:
-    kind = state_of(state)
-    words = (
-        f"<small>{escape(say(_STATE[kind]))}{say(_SEMICOLON)}{escape(_spent(state, way))}</small>"
-    )
-    link = _link(state.part.link, _plain(state.part.title))
-    return f'<li><b class="fc-{kind}" aria-hidden="true">{_MARKS[kind]}</b> {link} {words}</li>'
+def _entry(state: PartState, way: Track) -> Entry:
+    spent = say(_MINUTES, minutes=way.minutes([state.part]))
+    return state_of(state), state.part.link, _plain(state.part.title), spent
+
+
+def _kept(way: Track, chapter: int, found: list[PartState]) -> list[tuple[Entry, bool]]:
+    """The exercises of a chapter that this track keeps, and whether each was passed."""
+    rows = []
+    for name in way.kept(chapter):
+        state = next(state for state in found if name in state.part.exercises)
+        passed = name not in state.unpassed
+        words = say(_EXERCISE, id=name, title=say(exercises.get(name).title))
+        spent = say(_MINUTES, minutes=way.minutes([], [name]))
+        rows.append((("done" if passed else "open", state.part.link, words, spent), passed))
+    return rows
+
+
+def _line(kind: str, to: str, text: str, spent: str) -> str:
+    words = f"<small>{escape(say(_STATE[kind]))}{say(_SEMICOLON)}{escape(spent)}</small>"
+    mark = f'<b class="fc-{kind}" aria-hidden="true">{_MARKS[kind]}</b>'
+    return f"<li>{mark} {_link(to, text)} {words}</li>"
 
 
 def hours(minutes: int) -> str:

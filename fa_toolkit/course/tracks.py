@@ -1,6 +1,6 @@
 """Three ways through the course: which chapters in which order, which parts, and how long.
 
-Minutes are estimates. A track that leaves the exercises out does not count their minutes.
+Minutes are estimates. A track that keeps some exercises counts the minutes of those alone.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .parts import FULL, Part, parts
 
 @dataclass(frozen=True)
 class Track:
-    """A way through: its name, its chapters in order, and whether it does the exercises."""
+    """A way through: its name, its chapters in order, and the exercises it keeps; None: all."""
 
     id: str
     name: Text
     about: Text
     chapters: tuple[int, ...]
-    exercises: bool
+    exercises: tuple[str, ...] | None = None
 
     def parts(self, lang: Language | None = None) -> list[Part]:
         """Its parts, in the order in which they are read."""
@@ -34,9 +34,21 @@ class Track:
             if self.id in part.tracks
         ]
 
-    def minutes(self, found: Sequence[Part]) -> int:
-        """What these parts take on this track, an estimate."""
-        return sum(p.minutes - (0 if self.exercises else p.exercise_minutes) for p in found)
+    def kept(self, chapter: int | None = None) -> tuple[str, ...]:
+        """The exercises it keeps of those it would leave out, of one chapter or of all."""
+        start = "" if chapter is None else f"{chapter:02d}."
+        return tuple(name for name in self.exercises or () if name.startswith(start))
+
+    def minutes(self, found: Sequence[Part], kept: Sequence[str] = ()) -> int:
+        """What these parts and kept exercises take on this track, an estimate."""
+        reading = sum(
+            p.minutes - (0 if self.exercises is None else p.exercise_minutes) for p in found
+        )
+        if not kept:
+            return reading
+        from .counting import rounded, written  # which need the solutions, and so torch
+
+        return reading + sum(rounded(written(name)) for name in kept)
 
 
 TRACKS = MappingProxyType(
@@ -48,24 +60,22 @@ TRACKS = MappingProxyType(
                 Text("2 hours", "两小时"),
                 Text("The one idea, by hand and in tiles", "核心想法：亲手算一遍，再分块看一遍"),
                 (0, 3, 4),
-                True,
             ),
             Track(
                 "interview",
                 Text("interview", "面试"),
                 Text(
-                    "What is asked, with every quiz on the way and no exercises",
-                    "面试会问的内容；一路的测验都做，练习跳过",
+                    "What is asked: every quiz on the way, and four exercises for a whiteboard",
+                    "面试会问的内容：一路的测验都做，练习只留四道当白板题",
                 ),
                 (0, 3, 1, 2, 4, 9, 11, 12),
-                False,
+                ("03.online", "03.merge", "04.forward", "09.split"),
             ),
             Track(
                 FULL,
                 Text("full", "完整"),
                 Text("Everything, each exercise before you read on", "全部内容，先做练习再往下读"),
                 tuple(TITLES),
-                True,
             ),
         )
     }

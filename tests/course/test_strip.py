@@ -16,6 +16,7 @@ from fa_toolkit.course import watching
 from fa_toolkit.course.memory import store
 from fa_toolkit.course.parts import parts
 from fa_toolkit.course.strip import counts, hours, strip_card, track_card
+from fa_toolkit.course.tracks import TRACKS
 from fa_toolkit.course.where import states, upcoming
 from fa_toolkit.errors import UnknownNameError
 from fa_toolkit.language import using
@@ -137,9 +138,14 @@ def test_a_track_lists_its_parts_in_its_order() -> None:
     heads = re.findall(r"^(\d\d) ", text, re.M)
     assert heads == ["00", "03", "01", "02", "04", "09", "11", "12"]
     assert "Exercises" not in text and "One loop over the blocks" in text
+    assert re.findall(r"exercise (\d\d\.\w+)", text) == list(TRACKS["interview"].kept())
+    passed("03.merge")
+    assert "✓ exercise 03.merge" in track_card("interview").text
+    assert "○ exercise 03.online" in track_card("interview").text
     run(3, *next(p for p in parts(3) if p.id == "merge-ask").code)
     assert "✓ Merging is the better idea" in track_card("interview").text
-    assert "1 of " in track_card("short").text
+    assert "1 of " in track_card("short").text and "2 of " in track_card("interview").text
+    assert "exercise" not in track_card("short").text.replace("first exercise", "")
     with using("zh"):
         assert "路线：两小时" in track_card("short").text
     with pytest.raises(UnknownNameError, match="short, interview, full"):
