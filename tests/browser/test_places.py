@@ -153,6 +153,8 @@ def test_pages_of_their_own_play_without_kernel_and_network(lang: str, tmp_path:
                 root.focus()
                 height = _through(page, f"{name}_{lang}_{scheme}_{width}")
                 assert max(height) - min(height) <= 1, "nothing jumps"
+                load = root.locator(".fa-choice-load")  # only a kernel could do it
+                assert load.count() == (name == "chooser") and not load.is_visible()
                 before = root.inner_text()
                 root.locator(".fa-speak").click()
                 assert root.inner_text() != before

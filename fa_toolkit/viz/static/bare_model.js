@@ -11,6 +11,7 @@ export function bareModel(state) {
   /** @type {Record<string, (() => void)[]>} */
   const heard = {};
   const model = {
+    bare: true, // what only a kernel could do is not offered
     heard, // who listens, by event
     get: (/** @type {string} */ name) => state[name],
     /** @param {string | Record<string, unknown>} name @param {unknown} [value] */

@@ -25,7 +25,7 @@ import { player } from "./player.js";
  *   step: () => number, go: (step: number) => void, repaint: () => void, rebuild: () => void,
  *   setting: (name: string) => any, set: (name: string, value: unknown) => void,
  *   guess: (name: string) => any, answer: (name: string, value: unknown) => void, predicts: () => boolean,
- *   complain: (text: string) => void,
+ *   complain: (text: string) => void, alone: () => boolean,
  * }} Shell
  */
 
@@ -133,6 +133,7 @@ export function mount({ model, el }, build) {
     guess: (name) => model.get("guesses")[name],
     answer: (name, value) => put("guesses", name, value),
     predicts: () => model.get("predict"),
+    alone: () => Boolean(model.bare), // no kernel behind the page
     complain: (text) => {
       complaint = text;
       warn();
