@@ -30,7 +30,6 @@ _STATE = {
 _MARKS = {"done": "✓", "begun": "◐", "open": "○", "prose": "·"}
 _HERE = Text("you were here last", "上次在这里")
 _MINUTES = Text("about {minutes} min", "约 {minutes} 分钟")
-_NEXT = Text("Next:", "接下来：")
 _EXERCISE = Text("exercise {id}, {title}", "练习 {id}，{title}")
 _LEFT = Text("{n} questions left", "还剩 {n} 题")
 _FINISHED = Text("Everything in this chapter is done.", "这一章全部完成了。")
@@ -41,6 +40,8 @@ _TRACK_ABOUT = Text(
     "{about}。约 {hours}（估计）；已完成 {done} / {of} 节。",
 )
 _HOURS = Text("{n} hours", "{n} 小时")
+_BRACKETS = Text(" ({words})", "（{words}）")
+_NEXT_TO = Text("Next: {to}", "接下来：{to}")
 _COLON, _SEMICOLON = Text(": ", "："), Text("; ", "；")
 
 
@@ -122,10 +123,10 @@ def _next_html(chapter: int, found: list[PartState]) -> str:
     if coming is not None:
         words, part = coming
         link = _link(part.link, _plain(part.title))
-        return f"<p>{escape(say(_NEXT))} {link} ({escape(words)})</p>"
+        return f"<p>{say(_NEXT_TO, to=link)}{escape(say(_BRACKETS, words=words))}</p>"
     after = following(chapter)
-    tail = f" {escape(say(_NEXT))} {_link(after[1], after[0])}" if after else ""
-    return f"<p>{escape(say(_FINISHED))}{tail}</p>"
+    tail = say(_NEXT_TO, to=_link(after[1], after[0])) if after else ""
+    return f"<p>{escape(say(_FINISHED))} {tail}</p>"
 
 
 def following(chapter: int) -> tuple[str, str] | None:
@@ -148,7 +149,8 @@ def _text(chapter: int, found: list[PartState], at: str) -> str:
     if coming is None:
         lines.append(say(_FINISHED))
     else:
-        lines.append(f"{say(_NEXT)} {_plain(coming[1].title)} ({coming[0]})")
+        words, part = coming
+        lines.append(say(_NEXT_TO, to=_plain(part.title)) + say(_BRACKETS, words=words))
     return "\n".join(lines)
 
 

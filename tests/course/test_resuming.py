@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -97,6 +99,16 @@ def test_a_store_that_cannot_be_read_is_no_obstacle(
     (tmp_path / "file").write_text("x")
     monkeypatch.setenv("FA_DATA_DIR", str(tmp_path / "file"))
     assert found().notebook == "00_start_here.ipynb"
+
+
+def test_it_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, fa_toolkit.cli, fa_toolkit.course.resuming as r; from pathlib import Path;"
+        f"r.opening(Path({str(SOURCE)!r}), chapter=None, asked=None, lang='en');"
+        "print([m for m in ('torch', 'triton', 'matplotlib', 'pydantic') if m in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.stdout.strip() == "[]", ran.stdout + ran.stderr
 
 
 def test_the_command_says_it_and_the_address_carries_it(
