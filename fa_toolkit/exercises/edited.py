@@ -12,7 +12,7 @@ from typing import Any
 
 from ..language import Text
 from .calling import Local, Outcome
-from .fingerprints import RAISED, print_of, print_of_value, says_nothing, suspects
+from .fingerprints import RAISED, labels_of, print_of, print_of_value, says_nothing, suspects
 from .mutants import can_run, made, message_of, subject_of
 from .mutations import Mutation
 from .spec import Exercise
@@ -88,7 +88,8 @@ def edits_of_answer(exercise: Exercise, answer: Answer) -> list[Mutation]:
 
 def _explaining(exercise: Exercise, answer: Answer) -> list[Mutation]:
     prints = answer.prints(exercise)
-    found = suspects(exercise.id, prints)
+    labels = labels_of(exercise)
+    found = suspects(exercise.id, [(labels[index], p) for index, p in prints])
     if all(says_nothing(p) for _, p in prints) and len(found) > _TOLD:
         return []  # numbers that came out as NaN whatever was done to them
     if not can_run(exercise):  # kernels are compiled here: the digits have to do

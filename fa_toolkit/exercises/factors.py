@@ -96,10 +96,54 @@ def named_factor(factor: float, sizes: dict[str, int]) -> tuple[str, str]:
 
 
 def number_factor(name: str, got: Any, want: Any) -> Diagnosis | None:
+    """A number that is a multiple of the right one, or a count that is off by some."""
     got = plain(got)[0]
     if not all(isinstance(x, (int, float)) and x and math.isfinite(x) for x in (got, want)):
         return None
+    whole = isinstance(got, int) and isinstance(want, int)
+    if whole and got % want and want % got:
+        more, many = got > want, abs(got - want)
+        return Diagnosis(
+            "count-off",
+            Text(
+                f"{name} is {got}, it should be {want}: {many} too {'many' if more else 'few'}.",
+                f"{name} 是 {got}，应为 {want}：{'多' if more else '少'}了 {many}。",
+            ),
+        )
     return _of_factor(name, got / want, {})
+
+
+def scaled_again(one: WrongTensor) -> Diagnosis | None:
+    """Blocks of rows that are off by c, c², c³ …: a factor met what was finished already."""
+    if one.want.dim() != 2 or one.want.shape[0] < 4:
+        return None
+    ratio = _ratio(one)
+    rows = ratio.nanmedian(-1).values
+    spread = (ratio - rows[:, None]).nan_to_num(0.0).abs().amax(-1)
+    if (
+        bool(rows.isnan().any())
+        or bool((spread > 1e-2 * rows.abs()).any())
+        or bool((rows <= 0).any())
+    ):
+        return None
+    steps = rows[:-1].log() - rows[1:].log()
+    moved = steps[steps.abs() > 5e-3]
+    ends = min(float((rows[0] - 1).abs()), float((rows[-1] - 1).abs()))
+    if not 0 < moved.numel() < len(rows) // 2 or ends > 5e-3:
+        return None
+    if float(moved.max() - moved.min()) > 1e-2 * float(moved.abs().max()):
+        return None
+    factor = math.exp(abs(float(moved[0]))) ** (1 if bool(rows.max() > 1 + 5e-3) else -1)
+    known, zh = named_factor(factor, one.sizes)
+    return Diagnosis(
+        "scaled-again",
+        Text(
+            f"Blocks of rows of {one.name} differ by the factor {factor:.4g} from one to the next.{known} "
+            "A factor that belongs to one tile multiplies the whole of it in every round.",
+            f"{one.name} 相邻的行块之间差 {factor:.4g} 倍。{zh}"
+            f"本该只乘一块的因子，每一轮都把整个 {one.name} 乘了一遍。",
+        ),
+    )
 
 
 def offset(one: WrongTensor) -> Diagnosis | None:

@@ -13,7 +13,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -116,15 +116,19 @@ def _source(exercise_id: str) -> str:
     return hashlib.sha1(cells.solved(exercise_id).encode()).hexdigest()[:8]
 
 
-def suspects(exercise_id: str, prints: Sequence[tuple[int, str]]) -> list[Mutation]:
-    """Edits that gave these prints in the cases with these numbers, the likeliest first."""
+def suspects(exercise_id: str, prints: Sequence[tuple[str, str]]) -> list[Mutation]:
+    """Edits that gave these prints in the cases with these labels, the likeliest first."""
     known = table(exercise_id)
-    if known is None or not prints:
+    if known is None:
+        return []
+    column = {label: i for i, label in enumerate(_numbered(known["cases"]))}
+    seen = [(column[label], p) for label, p in prints if label in column]
+    if not seen:
         return []
     keys = {
         key
         for group in known["groups"]
-        if all(i < len(group["prints"]) and alike(p, group["prints"][i]) for i, p in prints)
+        if all(alike(p, group["prints"][i]) for i, p in seen)
         for key in group["keys"]
     }
     return [m for m in edits_of(exercise_id) if key_of(m) in keys]
@@ -133,17 +137,17 @@ def suspects(exercise_id: str, prints: Sequence[tuple[int, str]]) -> list[Mutati
 def build(exercise: Exercise, seconds: float = math.inf) -> dict[str, Any]:
     """Run every edit on every case; groups of edits that nothing tells apart, and those that pass.
 
-    What an older table of the same solution and cases says is kept. After `seconds` no further edit
+    What an older table of the same solution says of the same cases is kept. After `seconds` no further edit
     is run; the likeliest ones come first.
     """
     from .checker import judge  # which looks tables up
 
-    labels = _labels(exercise)
+    labels = labels_of(exercise)
     before = table(exercise.id) or {}
-    kept = before.get("groups", []) if before.get("cases") == labels else []
-    kept = [g for g in kept if _STOPPED not in g["prints"]]  # a busy machine, perhaps
-    had = {key: tuple(g["prints"]) for g in kept for key in g["keys"]}
-    senseless = set(before.get("senseless", []) if kept else [])
+    old = _numbered(before.get("cases", []))
+    had = {key: dict(zip(old, group["prints"], strict=True))
+           for group in before.get("groups", []) for key in group["keys"]}  # fmt: skip
+    senseless = set(before.get("senseless", []))
     right = _prints(exercise, cells.solution_of(exercise.id, exercise.entry))
     groups: dict[tuple[str, ...], list[str]] = {}
     until = time.monotonic() + seconds
@@ -153,7 +157,8 @@ def build(exercise: Exercise, seconds: float = math.inf) -> dict[str, Any]:
         if late or key_of(mutation) in senseless:
             continue
         try:
-            prints = had.get(key_of(mutation)) or _prints(exercise, made(exercise, mutation))
+            known = had.get(key_of(mutation), {})
+            prints = _prints(exercise, made(exercise, mutation), known)
         except Exception:  # the edit defines no function
             continue
         if prints is None:
@@ -169,17 +174,32 @@ def build(exercise: Exercise, seconds: float = math.inf) -> dict[str, Any]:
     return {**head, "groups": found, "alive": alive, "senseless": sorted(senseless)}
 
 
-def _labels(exercise: Exercise) -> list[str]:
+def labels_of(exercise: Exercise) -> list[str]:
     """The cases, in words that change when a case does."""
-    return [
+    return _numbered(
         f"{case.property}: {case.label.en if isinstance(case.label, Text) else case.label}"
         for case in exercise.cases
-    ]
+    )
 
 
-def _prints(exercise: Exercise, fn: Any) -> tuple[str, ...] | None:
-    local, found = Local(exercise, fn), []
-    for index in range(len(exercise.cases)):
+def _numbered(labels: Iterable[str]) -> list[str]:
+    """The same, with a number behind one that was there before."""
+    found: list[str] = []
+    for label in labels:
+        same = sum(x.partition(" #")[0] == label for x in found)
+        found.append(f"{label} #{same + 1}" if same else label)
+    return found
+
+
+def _prints(
+    exercise: Exercise, fn: Any, known: Mapping[str, str] | None = None
+) -> tuple[str, ...] | None:
+    """The prints of all cases; those that are known are not made again."""
+    local, found = Local(exercise, fn), list[str]()
+    for index, label in enumerate(labels_of(exercise)):
+        if known and known.get(label, _STOPPED) != _STOPPED:  # a busy machine, perhaps
+            found.append(known[label])
+            continue
         outcome = local.call("case", index, _PATIENT)
         first = index == 0 and outcome.kind == "error"
         if first and message_of(outcome.sentence).startswith(_NONSENSE):

@@ -139,12 +139,12 @@ def _everywhere(cell: Cell) -> Iterator[Edit]:
     names = [n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
     yield from _strides(cell, names)
     for old in sorted({n.id for n in names} & cell.names):
-        used = [n for n in names if n.id == old]
-        if not 1 < len(used) <= _FEW:
+        uses = [n for n in names if n.id == old]
+        if not 1 < len(uses) <= _FEW:
             continue
-        for other in sorted(cell.near(used[0]) - {old}):
+        for other in sorted(cell.near(uses[0]) - {old}):
             if kind_of(other) & kind_of(old):
-                spans = tuple((*cell.span(n), other) for n in used)
+                spans = tuple((*cell.span(n), other) for n in uses)
                 yield Edit("everywhere", said("everywhere", a=other, b=old), spans)
 
 

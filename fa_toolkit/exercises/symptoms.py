@@ -13,7 +13,8 @@ import torch
 from ..language import Text
 from .causes import causes
 from .compare import close
-from .factors import WrongTensor, common_factor, number_factor, offset, row_factor
+from .factors import WrongTensor, common_factor, number_factor, offset, row_factor, scaled_again
+from .places import cut_short, empty_rows, some_rows, tail, without_keys
 from .report import Diagnosis
 from .spec import Exercise, leaves
 
@@ -41,6 +42,8 @@ def symptoms(exercise: Exercise, seen: Sequence[Seen]) -> list[Diagnosis]:
             exercise.outputs, item.got, item.truth, item.allowed, strict=True
         ):
             found += _of_output(output.name, g, t, a, item.args)
+    if not _all_zero(exercise, seen):
+        found = [d for d in found if d.id != "all-zero"]
     found += causes(seen, [output.name for output in exercise.outputs])
     counts = {d.id: sum(e.id == d.id for e in found) for d in found}
     first = {d.id: d for d in reversed(found)}
@@ -49,11 +52,23 @@ def symptoms(exercise: Exercise, seen: Sequence[Seen]) -> list[Diagnosis]:
     return [first[name] for name in order]
 
 
+def _all_zero(exercise: Exercise, seen: Sequence[Seen]) -> bool:
+    """Whether some output is 0 in every case in which it should not be."""
+    for index in range(len(exercise.outputs)):
+        pairs = [(x.got[index], x.truth[index]) for x in seen]
+        full = [g for g, t in pairs if isinstance(t, torch.Tensor) and bool(t.any())]
+        if full and not any(isinstance(g, torch.Tensor) and bool(g.any()) for g in full):
+            return True
+    return False
+
+
 #: What says most comes first.
 _RANK = [
-    "transposed", "factor", "lse-base-2", "offset", "rows-see-nothing", "row-factor", "head-mapping", "dead-rows-nan",
-    "dtype-rounding", "diagonal", "overflow", "all-zero", "nan", "last-partial-block", "strides-assumed",
-    "wrong-dtype", "top-left", "first-block", "last-rows", "dead-rows", "extreme-logits",
+    "transposed", "factor", "lse-base-2", "offset", "scaled-again", "rows-see-nothing",
+    "tail-not-written", "row-factor", "head-mapping", "dead-rows-nan", "dtype-rounding", "diagonal",
+    "overflow", "all-zero", "nan", "last-partial-block", "strides-assumed", "wrong-dtype", "top-left",
+    "guard-too-many", "hidden-counted", "count-off", "first-block", "last-rows", "dead-rows",
+    "extreme-logits",
 ]  # fmt: skip
 
 
@@ -66,7 +81,8 @@ def _of_output(name: str, got: Any, want: Any, allowed: Any, args: Any) -> list[
     if got.shape != want.shape:
         if got.dim() >= 2 and got.mT.shape == want.shape:
             return [_transposed(name)]
-        return []
+        short = cut_short(name, got, want)
+        return [short] if short else []
     off = ~close(got, want, torch.as_tensor(allowed, dtype=torch.float64).cpu())
     if not bool(off.any()):
         return []
@@ -149,25 +165,6 @@ def _zero(one: WrongTensor) -> Diagnosis | None:
     )
 
 
-def _empty_rows(one: WrongTensor) -> Diagnosis | None:
-    """Rows that are 0 and should not be."""
-    if one.want.dim() < 2 or one.name not in ("o", "O"):
-        return None
-    empty = (one.got == 0).all(-1) & (one.want != 0).any(-1)
-    count = int(empty.sum())
-    if count == 0 or bool((one.off.any(-1) & ~empty).any()):
-        return None
-    return Diagnosis(
-        "rows-see-nothing",
-        Text(
-            f"{count} rows of {one.name} are 0 although they see keys: the mask or the bound of the "
-            "loop hides every key from them. Check the offset Nk − Nq and its sign.",
-            f"{one.name} 有 {count} 行本来看得到 key，结果却是 0：掩码或循环上界把所有 key 都遮住了。"
-            "检查偏移 Nk − Nq 和它的符号。",
-        ),
-    )
-
-
 def _heads(one: WrongTensor) -> Diagnosis | None:
     """Slices along the heads (or batches) that hold each other's results."""
     for axis in range(one.want.dim() - 2):
@@ -239,34 +236,7 @@ def _rounding(one: WrongTensor) -> Diagnosis | None:
     )
 
 
-def _places(one: WrongTensor) -> Diagnosis | None:
-    """Rows before a certain one are right, those from it on are wrong, or the other way round."""
-    if one.want.dim() < 2 or one.want.shape[-2] < 4:
-        return None
-    rows = one.off.any(-1).reshape(-1, one.want.shape[-2]).any(0)
-    count, first = int(rows.sum()), int(rows.int().argmax())
-    if count == len(rows) or not bool(rows[first : first + count].all()):
-        return None
-    if first == 0:
-        return Diagnosis(
-            "first-block",
-            Text(
-                f"Only the first {count} rows of {one.name} are wrong.",
-                f"{one.name} 只有前 {count} 行是错的。",
-            ),
-        )
-    if first + count == len(rows):
-        return Diagnosis(
-            "last-rows",
-            Text(
-                f"{one.name} is right up to row {first - 1} and wrong from row {first} on.",
-                f"{one.name} 到第 {first - 1} 行为止是对的，从第 {first} 行起是错的。",
-            ),
-        )
-    return None
-
-
 _LOOKS: tuple[Callable[[WrongTensor], Diagnosis | None], ...] = (
-    _turned, _zero, _empty_rows, common_factor, offset, row_factor, _heads, _diagonal, _nan, _overflow, _rounding,
-    _places,
+    _turned, _zero, empty_rows, common_factor, offset, scaled_again, row_factor, _heads, _diagonal, _nan, _overflow,
+    _rounding, tail, without_keys, some_rows,
 )  # fmt: skip

@@ -78,7 +78,7 @@ def test_a_table_is_of_the_solution_and_the_cases_of_today(exercise_id: str) -> 
     known = fingerprints.table(exercise_id)
     assert known is not None, f"python -m fa_toolkit.exercises.fingerprints {exercise_id}"
     exercise = exercises.get(exercise_id)
-    assert known["cases"] == fingerprints._labels(exercise)
+    assert known["cases"] == fingerprints.labels_of(exercise)
     keys = {fingerprints.key_of(m) for m in mutants.edits_of(exercise_id)}
     named = {key for group in known["groups"] for key in group["keys"]}
     assert len(named & keys) >= 0.8 * len(named)

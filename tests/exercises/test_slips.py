@@ -28,7 +28,7 @@ def test_every_draft_is_right(name: str) -> None:
     [
         ("full_shared", "starts-at-zero", (64, 64)),
         ("full_shared", "dk-from-k", (20, 20)),
-        ("full_heads", "backward.start-without-offset", (32, 16)),
+        ("full_heads", "backward.bound-without-offset", (32, 16)),
         ("full_two_loops", "dq.own-key-hidden", (40, 24)),
     ],
 )

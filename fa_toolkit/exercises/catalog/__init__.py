@@ -34,6 +34,7 @@ from . import (
     standard,
     tiles,
     triton_basics,
+    triton_matmul,
     triton_strides,
 )
 
@@ -52,6 +53,7 @@ _CHAPTERS = (
     mend_mask,
     lean_tiles,
     triton_basics,
+    triton_matmul,
     triton_strides,
     mend_basics,
     flash_tile,

@@ -30,6 +30,11 @@ TEXTS = {
     "not-scaled": Text("The scale is missing in the gradient: s was scale · q kᵀ.",
                        "梯度里漏了缩放：s 是 scale · q kᵀ。"),
     "scaled-twice": Text("The scale enters the gradient twice.", "梯度里缩放乘了两次。"),
+    "scaled-again": Text(
+        "The scale multiplies the whole gradient after every tile, so what was finished is scaled "
+        "again. It belongs to the tile alone, or once behind both loops.",
+        "每算完一块，缩放就把整个梯度都乘一遍，先前算好的又被缩放了。应只乘这一块，"
+        "或者在两层循环之后乘一次。"),
     "rows-overwritten": Text("Only the last tile of queries is left: the sum must be added to.",
                              "只留下了最后一块 query 的结果，应当累加。"),
     "keys-overwritten": Text("Only the last tile of keys is left: the sum must be added to.",
@@ -77,21 +82,31 @@ class Step:
         ds = (1.0 if bug == "ds-without-p" else p) * (dp - sign * delta[:, None])
         outer = {"not-scaled": 1.0, "scaled-twice": scale**2, "no-scale": 1.0}.get(bug, scale)
         of_v = {"dv-from-ds": ds, "dv-scaled": scale * p}.get(bug, p)
-        return outer * ds @ k, outer * ds.T @ q, of_v.T @ do
+        of_q, of_k = outer * ds @ k, outer * ds.T @ q
+        if bug == "scaled-again":
+            of_q, of_k = _again(of_q, scale, block_m), _again(of_k, scale, block_n)
+        return of_q, of_k, of_v.T @ do
+
+
+def _again(finished: Tensor, scale: float, block: int) -> Tensor:
+    """Every tile of rows multiplied once more for every tile behind it."""
+    tiles = torch.arange(len(finished)) // block
+    return finished * scale ** (tiles[-1:] - tiles).double()[:, None].to(finished.device)
 
 
 def left(len_q: int, len_k: int, *, size: float = 1.0, d: int = 8, d_v: int = 8) -> Saved:
     """What forward left of one head."""
-    return _finished(inputs(len_q, len_k, d=d, d_v=d_v, size=size))
+    return finished(inputs(len_q, len_k, d=d, d_v=d_v, size=size))
 
 
 def left_strided() -> Saved:
     """The same, not contiguous, with a dO of stride 0 as .sum() makes it."""
     q, k, v, do = (x[1] for x in strided(20, 26))
-    return _finished((q, k, v, torch.ones(()).expand(do.shape)))
+    return finished((q, k, v, torch.ones(()).expand(do.shape)))
 
 
-def _finished(tensors: tuple[Tensor, ...]) -> Saved:
+def finished(tensors: tuple[Tensor, ...]) -> Saved:
+    """What forward leaves of these q, k, v and dO."""
     q, k, v, do = tensors
     o, lse, _, _, _ = gradients(q.double(), k.double(), v.double(), do.double())
     return q, k, v, do, lse.float(), (o * do.double()).sum(-1).float()

@@ -99,7 +99,7 @@ DV = _exercise(
 )  # fmt: skip
 
 _OF_S = ("no-lse", "exp2-mismatch", "no-delta", "delta-sign", "ds-without-p", "not-scaled",
-         "scaled-twice", "tail-queries-dropped", "tail-keys-dropped")  # fmt: skip
+         "scaled-twice", "scaled-again", "tail-queries-dropped", "tail-keys-dropped")  # fmt: skip
 
 DK = _exercise(
     "dk",

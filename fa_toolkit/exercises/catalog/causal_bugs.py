@@ -8,7 +8,7 @@ import math
 import torch
 
 from ..spec import Variant
-from .state_bugs import UPDATES, State, folded, variant
+from .state_bugs import BLOCKS, UPDATES, State, folded, variant
 
 _INF = math.inf
 Triple = tuple[torch.Tensor, torch.Tensor, int]
@@ -82,9 +82,22 @@ def _masked(
         near = torch.arange(len(s))[:, None], torch.arange(s.shape[1])
         rows = rows if bug.endswith("/cols") else near[0]
         hidden = (cols if bug.endswith("/rows") else near[1]) > rows + diagonal
+    if not _is_cut(bug, rows + diagonal, cols):
+        hidden = torch.zeros_like(hidden)
     if bug == "last-tile-only" and start + s.shape[1] < stop:
         hidden = torch.zeros_like(hidden)
     return s.masked_fill(hidden, _VALUES.get(bug, -_INF))
+
+
+def _is_cut(bug: str, positions: torch.Tensor, cols: torch.Tensor) -> bool:
+    """Whether a tile is taken to be cut by the diagonal: its last key beyond its first row."""
+    first, last = int(positions[0]), int(positions[-1])
+    return {
+        "cut-tile-unmasked": int(cols[-1]) > last,
+        "cut-tile-unmasked/first-key": int(cols[0]) > first,
+        "cut-tile-unmasked/one-less": int(cols[-1]) > first + 1,
+        "cut-tile-unmasked/same-start": int(cols[0]) == first,
+    }.get(bug, True)
 
 
 def _unmasked_sum(state: State, s: torch.Tensor, seen: torch.Tensor, v: torch.Tensor) -> State:
@@ -151,6 +164,12 @@ MASKS = (
         "被遮住的 key 不乘 V 了，却还在分母里：要在求和之前就遮住分数。",
     ),
     (
+        "cut-tile-unmasked",
+        "A tile that the diagonal cuts goes unmasked. It needs the mask as soon as its last key lies "
+        "beyond what its first row sees.",
+        "有的块被对角线切开却没有加掩码。只要块里最后一个 key 超出第一行能看到的范围，就要加。",
+    ),
+    (
         "masked-to-zero",
         "Hidden scores are 0, and e^0 counts. They must be −inf.",
         "被遮住的分数是 0，而 e^0 会计入。应为 −inf。",
@@ -159,6 +178,7 @@ MASKS = (
 #: The same, of the update and what follows it.
 STEPS = (
     *UPDATES,
+    *BLOCKS,
     (
         "no-scale",
         "Your result equals the one without the scale 1/√D.",
@@ -168,9 +188,15 @@ STEPS = (
 )
 
 
+#: With square tiles and as many queries as keys these do nothing wrong.
+_HARMLESS = frozenset(["cut-tile-unmasked/one-less", "cut-tile-unmasked/same-start"])
+
+
 def square_variant(bug: str, en: str, zh: str) -> Variant:
     """The bug in 04.square, whose outputs are o and the number of tiles."""
-    return variant(bug, en, zh, lambda form: lambda q, k, v, block: _square(q, k, v, block, form))
+    return variant(
+        bug, en, zh, lambda form: lambda q, k, v, block: _square(q, k, v, block, form), _HARMLESS
+    )
 
 
 def _square(
@@ -180,6 +206,8 @@ def _square(
     rows = -(-len(q) // block)
     if bug == "rows-counted":
         tiles = rows
+    if bug.startswith("counted-before-the-end"):
+        tiles += rows - bug.endswith("/but-last")
     if bug == "own-key-hidden/patched":
         tiles = rows * (rows + 1) // 2
     return o, tiles

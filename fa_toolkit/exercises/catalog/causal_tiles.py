@@ -7,6 +7,7 @@ import torch
 from ...language import Text
 from ..layouts import blocks
 from ..spec import (
+    FAR_BELOW,
     READY_MADE,
     Case,
     Exercise,
@@ -14,6 +15,7 @@ from ..spec import (
     Passage,
     Rule,
     attention_budget,
+    far_below,
     randn,
     visible,
 )
@@ -47,6 +49,11 @@ def _qkv(
     return q.to(dtype), k.to(dtype), randn(len_k, d + 2, seed=43).to(dtype)
 
 
+def _below(len_q: int, len_k: int) -> tuple[torch.Tensor, ...]:
+    q, k, v = _qkv(len_q, len_k)
+    return (*far_below(q, k), v)
+
+
 SQUARE = Exercise(
     id="04.square",
     title=Text("Causal tiles, as many queries as keys", "因果分块，query 与 key 一样多"),
@@ -73,6 +80,7 @@ SQUARE = Exercise(
         Case("ragged", "N=11, block=4", lambda: (*_qkv(11, 11), 4)),
         Case("ragged", "N=3, block=8", lambda: (*_qkv(3, 3), 8)),
         Case("extreme-logits", "q, k × 30", lambda: (*_qkv(8, 8, size=30.0), 4)),
+        Case("extreme-logits", FAR_BELOW, lambda: (*_below(7, 7), 4)),
     ],
     rules=(
         Rule("no-n-by-n", lambda: (*_qkv(24, 24, d=4), 4), limit=24 * 24),
@@ -89,6 +97,12 @@ SQUARE = Exercise(
             "rows-counted",
             "o is right; you count blocks of rows. Count every tile of scores, inside the inner loop.",
             "o 对了；你数的是行块。每算一个分数块都要数，在内层循环里数。",
+        ),
+        square_variant(
+            "counted-before-the-end",
+            "o is right, but a block of rows makes one tile too many before it stops: ask whether a "
+            "tile is needed before you make its scores.",
+            "o 对了，但每个行块在停下之前多算了一个分数块：先判断要不要这一块，再算它的分数。",
         ),
         square_variant(
             "diagonal-tile-skipped",
@@ -149,6 +163,7 @@ CAUSAL = Exercise(
         Case("dead-rows", "Nq=10, Nk=4, block_m=4, block_n=2", lambda: (*_qkv(10, 4), 4, 2)),
         Case("dead-rows", "Nk=0", lambda: (*_qkv(3, 0), 2, 2)),
         Case("extreme-logits", "q, k × 30", lambda: (*_qkv(8, 12, size=30.0), 4, 4)),
+        Case("extreme-logits", FAR_BELOW, lambda: (*_below(7, 10), 4, 4)),
         Case("strides", Text("transposed, every second row", "转置，隔行取"), _strided),
         Case("dtype", "float16", lambda: (*_qkv(6, 9, dtype=torch.float16), 4, 4)),
     ],

@@ -52,6 +52,19 @@ def _one_sided(a: State, b: State) -> State:
     return m, alpha * a[1] + b[1], alpha[:, None] * a[2] + b[2]
 
 
+def _weighted_by_l(a: State, b: State, divided: bool) -> State:
+    """Each acc times its l as well, as a normalised result would need it."""
+    m, l, _ = merge(a, b)
+    of_a, of_b = (x[1] * (x[0] - m).exp().nan_to_num(0.0) for x in (a, b))
+    acc = of_a[:, None] * a[2] + of_b[:, None] * b[2]
+    return m, l, acc / torch.where(l == 0, 1.0, l)[:, None] if divided else acc
+
+
+def _finished(a: State, b: State) -> State:
+    m, l, acc = merge(a, b)
+    return m, l, acc / torch.where(l == 0, 1.0, l)[:, None]
+
+
 MERGE = Exercise(
     id="03.merge",
     title=Text("Merge two halves", "合并两半"),
@@ -137,6 +150,25 @@ MERGE = Exercise(
                 "两个空状态会算出 −inf − (−inf) = NaN。m 为 −inf 处改为减 0。",
             ),
             _nan_merge,
+        ),
+        Variant(
+            "weighted-by-l",
+            Text(
+                "acc is weighted by its l as well, as a normalised result would be. acc is a plain "
+                "sum: e^(m_side − m) is its only factor, as for l.",
+                "acc 还多乘了自己那边的 l，那是归一化结果才要的权重。acc 只是和：和 l 一样，"
+                "只乘 e^(m_side − m)。",
+            ),
+            lambda a, b: _weighted_by_l(a, b, divided=False),
+            (lambda a, b: _weighted_by_l(a, b, divided=True),),
+        ),
+        Variant(
+            "normalised-each-step",
+            Text(
+                "acc is divided by l here. A state stays un-normalised until all parts are in.",
+                "这里就把 acc 除以 l 了。要等各部分都合并完才归一化。",
+            ),
+            _finished,
         ),
         Variant(
             "average",

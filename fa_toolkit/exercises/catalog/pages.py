@@ -38,7 +38,16 @@ def _lookup(pages: torch.Tensor, table: torch.Tensor, length: int, bug: str) -> 
     elif bug == "whole-pages":
         t = torch.arange(-(-length // size) * size)
         blocks, slots = table[t // size], t % size
-    return _gathered(pages, blocks, slots)
+    if not bug.startswith("partial-page-lost"):
+        return _gathered(pages, blocks, slots)
+    full = length // size * size
+    found = _gathered(pages, blocks[:full], slots[:full])
+    rest = pages.new_full((pages.shape[2], length - full, pages.shape[3]), _REST.get(bug, 0.0))
+    return torch.cat([found, rest], dim=1) if bug in _REST else found
+
+
+#: What stands where the tokens of the last page should.
+_REST = {"partial-page-lost": 0.0, "partial-page-lost/nan": float("nan")}
 
 
 def _pages_variant(bug: str, en: str, zh: str) -> Variant:
@@ -104,6 +113,16 @@ PAGES = Exercise(
             "one-short",
             "The last token, your newest key, is left out.",
             "漏了最后一个 token，也就是最新的 key。",
+        ),
+        Variant(
+            "partial-page-lost",
+            Text(
+                "The tokens of the last, partly filled page are left out: the number of pages is "
+                "length / page rounded up, not down.",
+                "最后那个没有填满的页漏掉了：页数是 length / page 向上取整，不是向下。",
+            ),
+            partial(_lookup, bug="partial-page-lost"),
+            tuple(partial(_lookup, bug=f"partial-page-lost/{x}") for x in ("short", "nan")),
         ),
         _pages_variant(
             "whole-pages",

@@ -10,7 +10,7 @@ import torch
 
 from ...language import Text
 from ..spec import READY_MADE, Case, Exercise, Output, Passage, Rule, Variant, randn
-from .state_bugs import GUARDS, UPDATES, State, folded, variant, walked
+from .state_bugs import BLOCKS, GUARDS, UPDATES, State, folded, variant, walked
 
 _INF = math.inf
 
@@ -108,6 +108,11 @@ ROW = Exercise(
             "last-block-only",
             "Only the last block is in l and acc: add to them, do not replace them.",
             "l 和 acc 里只剩最后一块：要累加，不是覆盖。",
+        ),
+        _row_variant(
+            "dead-block-ends",
+            "A block of nothing but −inf ends the walk; what comes after it is lost. Skip it and go on.",
+            "遇到整块都是 −inf 就停了，后面的全丢了。应跳过这一块，继续往下走。",
         ),
         _row_variant(
             "tail-dropped", "The last, shorter block is left out.", "最后那个较短的块漏掉了。"
@@ -217,7 +222,7 @@ ROWS = Exercise(
     ],
     rules=(Rule("own-work", lambda: _tile(3, 5), forbidden=READY_MADE),),
     variants=(
-        *(_fold_variant(*shared) for shared in (*UPDATES, *GUARDS)),
+        *(_fold_variant(*shared) for shared in (*UPDATES, *BLOCKS, *GUARDS)),
         _fold_variant(
             "one-maximum",
             "One maximum serves all rows. Each row has its own: reduce over the keys only.",

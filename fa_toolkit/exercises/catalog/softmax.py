@@ -9,6 +9,7 @@ import torch
 
 from ...language import Text
 from ..spec import READY_MADE, Case, Exercise, Output, Passage, Rule, Variant, randn
+from .online_bugs import STEPS
 
 
 def three_pass_softmax(x: torch.Tensor) -> torch.Tensor:
@@ -210,6 +211,7 @@ ONLINE = Exercise(
             lambda x, b: _difference(x, b, guard=False),
             (lambda x, b: _difference(x, b, guard=True),),
         ),
+        *STEPS,
         Variant(
             "starts-at-zero",
             Text(

@@ -16,22 +16,37 @@ State = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 _INF = math.inf
 
 #: The same mistake made in another place or with other numbers: "bug/form".
-FORMS = {
+FORMS: dict[str, tuple[str, ...]] = {
     "factor-on-the-sum": ("factor-on-the-sum/l", "factor-on-the-sum/acc"),
     "old-maximum": ("old-maximum/raw",),
     "one-maximum": ("one-maximum/of-the-tile",),
     "block-maximum": ("block-maximum/returned",),
     "rescaled-twice": ("rescaled-twice/l", "rescaled-twice/both"),
+    "normalised-each-step": ("normalised-each-step/blended",),
+    "rescaled-by-largest": ("rescaled-by-largest/all",),
     "finite-mask": ("finite-mask/6", "finite-mask/5", "finite-mask/4", "finite-mask/most"),
     "mask-within-tile": ("mask-within-tile/rows", "mask-within-tile/cols"),
     "diagonal-tile-skipped": ("diagonal-tile-skipped/floor",),
     "own-key-hidden": ("own-key-hidden/patched",),
+    "cut-tile-unmasked": (
+        "cut-tile-unmasked/first-key",
+        "cut-tile-unmasked/one-less",
+        "cut-tile-unmasked/same-start",
+    ),
+    "counted-before-the-end": ("counted-before-the-end/but-last",),
 }
 
 
-def variant(bug: str, en: str, zh: str, fn: Callable[[str], Callable[..., Any]]) -> Variant:
-    """The bug in all its forms, `fn` being made for each."""
-    return Variant(bug, Text(en, zh), fn(bug), tuple(fn(form) for form in FORMS.get(bug, ())))
+def variant(
+    bug: str,
+    en: str,
+    zh: str,
+    fn: Callable[[str], Callable[..., Any]],
+    without: frozenset[str] = frozenset(),
+) -> Variant:
+    """The bug in all its forms, `fn` being made for each, but for those `without` effect here."""
+    forms = [form for form in FORMS.get(bug, ()) if form not in without]
+    return Variant(bug, Text(en, zh), fn(bug), tuple(map(fn, forms)))
 
 
 def _maxima(m: torch.Tensor, s: torch.Tensor, bug: str) -> tuple[torch.Tensor, torch.Tensor]:
@@ -77,18 +92,42 @@ def folded(state: State, s: torch.Tensor, v: torch.Tensor, bug: str = "") -> Sta
     s, v = s.double(), v.double()
     new, pivot = _maxima(m, s, bug)
     of_l, of_acc = _factors(m, pivot, bug)
-    p = (s - pivot[:, None]).exp()
-    if bug == "old-maximum":
-        p = (s - torch.where(m == -_INF, pivot, m)[:, None]).exp()
-    if bug == "old-maximum/raw":
-        p = (s - m[:, None]).exp()
+    if _kept_back(m, new, bug):
+        of_l = of_acc = torch.ones_like(m)
+    p = (s - _subtracted(m, new, pivot, s, bug)[:, None]).exp()
+    if bug == "dead-keys-counted":
+        p = p.masked_fill((new == -_INF)[:, None], 1.0)
     weights = p / p.sum(1, keepdim=True) if bug == "tile-normalised" else p
+    before = l * of_l
     l = _added(l, p.sum(1), of_l, together=bug in ("factor-on-the-sum", "factor-on-the-sum/l"))
     both = bug in ("factor-on-the-sum", "factor-on-the-sum/acc")
     acc = _added(acc, weights @ v, of_acc[:, None], together=both)
-    if bug == "normalised-each-step":
-        acc = acc / l[:, None]
+    if bug == "normalised-each-step/blended":  # right for an acc that is kept normalised
+        acc = state[2].double() * before[:, None] + p @ v
+    if bug.startswith("normalised-each-step"):
+        acc = acc / torch.where(l == 0, 1.0, l)[:, None]
     return new, l, acc
+
+
+def _kept_back(m: torch.Tensor, new: torch.Tensor, bug: str) -> bool:
+    """Whether no row is rescaled because one test was made for all of them."""
+    if bug == "rescaled-by-largest/all":
+        return not bool((new > m).all())
+    return bug == "rescaled-by-largest" and not bool(new.max() > m.max())
+
+
+def _subtracted(
+    m: torch.Tensor, new: torch.Tensor, pivot: torch.Tensor, s: torch.Tensor, bug: str
+) -> torch.Tensor:
+    """What the exponents of the new terms subtract."""
+    if bug == "old-maximum":
+        return torch.where(m == -_INF, pivot, m)
+    if bug == "old-maximum/raw":
+        return m
+    if bug == "tile-maximum":
+        own = s.amax(1)
+        return torch.where(own == -_INF, 0.0, own)
+    return pivot
 
 
 def walked(s: torch.Tensor, v: torch.Tensor, block: int, bug: str) -> State:
@@ -99,6 +138,8 @@ def walked(s: torch.Tensor, v: torch.Tensor, block: int, bug: str) -> State:
         v_part = v[j : j + block]
         if bug == "same-values":
             v_part = v[: min(block, len(s) - j)]
+        if bug == "dead-block-ends" and bool((s[j : j + block] == -_INF).all()):
+            break
         if bug == "last-block-only":
             state = (state[0], state[1] * 0, state[2] * 0)
         state = folded(state, s[None, j : j + block], v_part, bug)
@@ -150,6 +191,12 @@ UPDATES = (
         "新的各项减的是旧的 m。先求最大值，再算 e^(s − m′)。",
     ),
     (
+        "tile-maximum",
+        "The new terms subtract the maximum of their own tile. All terms must be relative to the "
+        "same m′, the maximum of everything seen.",
+        "新的各项减的是自己那块的最大值。所有项都要相对于同一个 m′，也就是已见的最大值。",
+    ),
+    (
         "maximum-not-kept",
         "The new maximum is not carried to the next step: m = m′ is missing.",
         "新的最大值没有带到下一步：漏了 m = m′。",
@@ -166,8 +213,25 @@ UPDATES = (
         "每一块的权重先除以本块之和再乘 V 了。应到最后才除以 l。",
     ),
 )
+#: The same, where a tile has several rows.
+BLOCKS = (
+    (
+        "rescaled-by-largest",
+        "One test decides for all rows of a tile whether l and acc are rescaled. Each row has a "
+        "maximum of its own: a row whose maximum grew needs its factor whatever the others do.",
+        "一块里的所有行共用一次判断来决定要不要修正 l 和 acc。每行的最大值各不相同："
+        "哪一行的最大值变大了，哪一行就要乘自己的因子。",
+    ),
+)
 #: The same, where states or rows may be empty.
 GUARDS = (
+    (
+        "dead-keys-counted",
+        "−inf − (−inf) was turned into 0 before the exponential, and e^0 = 1 counts every hidden key. "
+        "Subtract 0 in place of −inf, so that e^−inf = 0.",
+        "−inf − (−inf) 在取指数之前被换成了 0，而 e^0 = 1 把遮住的 key 都算了进来。"
+        "应当用 0 代替要减的 −inf，于是 e^−inf = 0。",
+    ),
     (
         "inf-minus-inf",
         "Where nothing was seen yet, −inf − (−inf) gives NaN. Subtract 0 there.",

@@ -40,7 +40,6 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
             # slip forward.stop-sign: stop = min(len_k, rows.stop - offset) if causal else len_k
             # slip forward.stop-at-first-row: stop = min(len_k, i + offset + 1) if causal else len_k
             # slip forward.stop-at-first-row/diagonal: stop = min(len_k, i + offset) if causal else len_k
-            # slip forward.stop-a-key-early: stop = min(len_k, rows.stop + offset - 1) if causal else len_k
             # slip forward.stop-floored: stop = min(len_k, (rows.stop + offset) // block_n * block_n) if causal else len_k
             # slip forward.tail-keys: stop = (min(len_k, rows.stop + offset) if causal else len_k) // block_n * block_n
             # slip forward.stop-at-last-tile: stop = len_k - block_n if not causal else min(len_k, rows.stop + offset)
@@ -74,6 +73,8 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
                 m_new = torch.maximum(m, s.amax(1))
                 pivot = torch.where(m_new == -torch.inf, 0.0, m_new)
                 alpha, p = (m - pivot).exp(), (s - pivot[:, None]).exp()
+                # slip rescaled-by-largest: alpha, p = (m - pivot).exp() if m_new.max() > m.max() else torch.ones_like(m), (s - pivot[:, None]).exp()
+                # slip rescaled-by-largest/all: alpha, p = (m - pivot).exp() if (m_new > m).all() else torch.ones_like(m), (s - pivot[:, None]).exp()
                 # slip forward-in-base-2: alpha, p = (m - pivot).exp2(), (s - pivot[:, None]).exp2()
                 # slip alpha-across-columns: alpha, p = (m - pivot).exp(), (s - pivot[: s.shape[1]]).exp()
                 l = l * alpha + p.sum(1)
@@ -104,8 +105,8 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
             # slip sum-not-reset/v: part_v = q.new_zeros(keys.stop - j, d_v) if j == 0 else part_v[: keys.stop - j]
             # slip sum-not-reset/both: part_v = q.new_zeros(keys.stop - j, d_v) if j == 0 else part_v[: keys.stop - j]
             start = max(0, j - offset) // block_m * block_m if causal else 0
-            # slip backward.start-without-offset: start = j // block_m * block_m if causal else 0
-            # slip backward.start-without-offset/exact: start = j if causal else 0
+            # slip backward.bound-without-offset: start = j // block_m * block_m if causal else 0
+            # slip backward.bound-without-offset/exact: start = j if causal else 0
             # slip backward.start-sign: start = max(0, j + offset) // block_m * block_m if causal else 0
             # slip backward.start-at-diagonal: start = (max(0, j - offset) // block_m + 1) * block_m if causal else 0
             # slip backward.start-at-diagonal/ceiling: start = -(-max(0, j - offset) // block_m) * block_m if causal else 0

@@ -63,7 +63,6 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
             s = s.masked_fill(~seen, -torch.inf)
             # slip masked-to-zero: s = s.masked_fill(~seen, 0.0)
             # slip mask-is-plus-inf: s = s.masked_fill(~seen, torch.inf)
-            # slip mask-added-as-one: s = s + torch.where(seen, 0.0, -1.0)
             # slip finite-mask/100: s = s.masked_fill(~seen, -100.0)
             # slip finite-mask/thousand: s = s.masked_fill(~seen, -1000.0)
         return s, at, over
@@ -108,6 +107,7 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
             # slip forward-in-base-2: alpha = (m - pivot).exp2()
             # slip alpha-without-exp: alpha = torch.where(m == -torch.inf, 0.0, m - pivot)
             # slip alpha-of-tile: alpha = (m - s.amax(-1, keepdim=True)).exp()
+            # slip rescaled-by-largest/heads: alpha = (m - pivot).exp() if m_new.max() > m.max() else torch.ones_like(m)
             # slip nothing-rescaled/alpha: alpha = torch.ones_like(m)
             p = (s - pivot).exp()
             # slip old-maximum: p = (s - m.masked_fill(m == -torch.inf, 0.0)).exp()
@@ -133,7 +133,6 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
             # slip rescaled-inversely/l: l = l / alpha.clamp(min=1e-30) + p.sum(-1, keepdim=True)
             # slip rescaled-inversely/both: l = l / alpha.clamp(min=1e-30) + p.sum(-1, keepdim=True)
             # slip l-over-rows: l = l * alpha + p.sum((-2, -1), keepdim=True)
-            # slip l-counts-keys: l = l * alpha + torch.ones_like(p).sum(-1, keepdim=True)
             # slip sums-in-half: l = (l * alpha + p.sum(-1, keepdim=True)).to(kind).float()
             acc = acc * alpha + p @ v[..., over, :]
             # slip acc-not-rescaled: acc = acc + p @ v[..., over, :]
@@ -184,13 +183,9 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
     # slip delta-scaled: delta = scale * (do * o).sum(-1, keepdim=True)
     # slip delta-scaled/inverse: delta = (do * o).sum(-1, keepdim=True) / scale
     # slip delta-twice: delta = 2 * (do * o).sum(-1, keepdim=True)
-    # slip delta-is-maximum: delta = (do * o).amax(-1, keepdim=True)
     # slip delta-sum-of-o: delta = o.sum(-1, keepdim=True)
     # slip delta-sum-of-do: delta = do.sum(-1, keepdim=True)
-    # slip delta-absolute: delta = (do * o).abs().sum(-1, keepdim=True)
-    # slip delta-minus-sum: delta = (do - o).sum(-1, keepdim=True)
     # slip delta-normalised-again: delta = (do * o).sum(-1, keepdim=True) / lse.exp()[..., None].clamp(min=1e-30)
-    # slip delta-less-lse: delta = (do * o).sum(-1, keepdim=True) - lse.masked_fill(lse == -torch.inf, 0.0)[..., None]
     final = lse.masked_fill(lse == -torch.inf, 0.0)[..., None]
     # slip dead-rows-nan/lse: final = lse[..., None]
     for i in range(0, len_q, block_m):
@@ -202,7 +197,7 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
             # slip backward-tail-keys: for j in range(0, len_k - block_n + 1, block_n):
             # slip backward.last-keys: for j in range(0, len_k - block_n, block_n):
             # slip backward.first-keys: for j in range(block_n, len_k, block_n):
-            # slip backward.stop-without-offset: for j in range(0, min(len_k, i + block_m) if causal else len_k, block_n):
+            # slip backward.bound-without-offset/keys: for j in range(0, min(len_k, i + block_m) if causal else len_k, block_n):
             # slip backward.stop-at-first-row: for j in range(0, max(0, min(len_k, i + offset + 1)) if causal else len_k, block_n):
             # slip backward.stop-at-first-row/minus: for j in range(0, max(0, min(len_k, i + offset)) if causal else len_k, block_n):
             # slip backward.half-the-keys: for j in range(0, len_k, 2 * block_n):
@@ -229,17 +224,13 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
             ds = p * (dp - delta[..., at, :])
             # slip ds-sign: ds = p * (delta[..., at, :] - dp)
             # slip p-squared: ds = p * p * (dp - delta[..., at, :])
-            # slip ds-with-scores: ds = s.masked_fill(s == -torch.inf, 0.0) * (dp - delta[..., at, :])
             # slip delta-weighted: ds = p * (dp - p * delta[..., at, :])
             # slip delta-of-first-rows: ds = p * (dp - delta[..., : at.stop - at.start, :])
-            # slip delta-of-dead-tile: ds = p * (dp - delta[..., at, :] * (1 if j == 0 else 0))
             # slip delta-per-tile: ds = p * (dp - (p * dp).sum(-1, keepdim=True))
             # slip delta-unnormalised-tile: ds = p * (dp - dp.sum(-1, keepdim=True))
             # slip delta-per-tile/mean: ds = p * (dp - dp.mean(-1, keepdim=True))
             # slip delta-sign: ds = p * (dp + delta[..., at, :])
-            # slip ds-plus-p: ds = p + (dp - delta[..., at, :])
             # slip jacobian-diagonal/tile: ds = p * (1 - p) * (dp - delta[..., at, :])
-            # slip ds-divided-by-p: ds = torch.nan_to_num((dp - delta[..., at, :]) / p, posinf=0.0, neginf=0.0)
             # slip ds-rounded: ds = (p * (dp - delta[..., at, :])).half().float()
             # slip ds-rounded/brain: ds = (p * (dp - delta[..., at, :])).bfloat16().float()
             ds = scale * ds

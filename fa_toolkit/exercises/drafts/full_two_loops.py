@@ -152,6 +152,7 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
             # slip dq-overwritten: total = ds @ k[..., over, :]
         dq[..., at, :] = scale * total
         # slip dq-not-scaled: dq[..., at, :] = total
+        # slip dq-scaled-again: dq[..., at, :] = total; dq *= scale
         # slip dq-base-2-factor: dq[..., at, :] = scale * log2_e * total
         # slip dq-base-2-factor/inverse: dq[..., at, :] = scale / log2_e * total
         # slip dq-divided-by-scale: dq[..., at, :] = total / scale
