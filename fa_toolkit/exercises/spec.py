@@ -245,6 +245,18 @@ def randn(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> tor
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
 
 
+#: The label of a case made by `far_below`.
+FAR_BELOW = Text("every score far below 0", "每个分数都远低于 0")
+
+
+def far_below(q: torch.Tensor, k: torch.Tensor, *, size: float = 12.0) -> list[torch.Tensor]:
+    """q and k with signs such that every score is far below 0, where e^s is 0 and e^(−s) infinite.
+
+    What counts a key that does not exist, with its score 0, shows at once.
+    """
+    return [size * q.abs(), -size * k.abs()]
+
+
 def attention_budget(
     q: torch.Tensor,
     k: torch.Tensor,
@@ -258,8 +270,10 @@ def attention_budget(
 
     A score errs by eps * scale * sum|q k| (eps of `scores_in`); p by that factor, and by eps of
     its dtype where it is rounded before P V; o by the same times P|V|, and by its own rounding.
+    Nobody has to compute in more than float32.
     """
-    eps, eps_s = torch.finfo(q.dtype).eps, torch.finfo(scores_in).eps
+    single = torch.finfo(torch.float32).eps
+    eps, eps_s = (max(single, torch.finfo(kind).eps) for kind in (q.dtype, scores_in))
     q, k, v = q.double(), k.double(), v.double()
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     s, reach = scale * (q @ k.transpose(-1, -2)), scale * (q.abs() @ k.abs().transpose(-1, -2))

@@ -93,7 +93,9 @@ class Packing:
         self.size += value.numel() * value.element_size()
         if self.size > LARGEST:
             raise TooLarge(self.size)
-        flat = value.detach().as_subclass(torch.Tensor).cpu().contiguous().reshape(-1)
+        # copied: a single element may have any stride, with which it cannot be seen as bytes
+        flat = torch.empty(value.numel(), dtype=value.dtype)
+        flat.copy_(value.detach().as_subclass(torch.Tensor).reshape(-1))
         self.blobs.append(flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b"")
         name = str(value.dtype).removeprefix("torch.")
         return {"t": "tensor", "dtype": name, "shape": list(value.shape), "b": len(self.blobs) - 1}

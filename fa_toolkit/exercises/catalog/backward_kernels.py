@@ -8,9 +8,20 @@ from typing import Any
 import torch
 
 from ...language import Text
-from ..spec import TORCH_MATHS, Case, Exercise, Output, Passage, Rule, Variant, randn
+from ..spec import (
+    FAR_BELOW,
+    TORCH_MATHS,
+    Case,
+    Exercise,
+    Output,
+    Passage,
+    Rule,
+    Variant,
+    far_below,
+    randn,
+)
 from .backward_rows import row_delta
-from .backward_steps import Saved, Step, dull, left, planted, step_budget
+from .backward_steps import Saved, Step, dull, finished, left, planted, step_budget
 from .devices import here
 
 _EPS = torch.finfo(torch.float32).eps
@@ -95,11 +106,18 @@ def _saved(len_q: int, len_k: int, size: float = 1.0) -> tuple[Any, ...]:
     return (*here(*tensors), 0.25)
 
 
+def _below() -> tuple[Any, ...]:
+    """lse far below 0 too, so that e^(s − lse) is infinite for a key that does not exist."""
+    q, k, v, do, _, _ = left(21, 37, d=16, d_v=16)
+    return (*here(*(x.contiguous() for x in finished((*far_below(q, k), v, do)))), 0.25)
+
+
 _CASES = [
     Case("value", "Nq=Nk=16", lambda: _saved(16, 16)),
     Case("value", "Nq=48, Nk=32", lambda: _saved(48, 32)),
     Case("ragged", "Nq=21, Nk=37", lambda: _saved(21, 37)),
     Case("extreme-logits", "q, k × 20", lambda: _saved(32, 32, 20.0)),
+    Case("extreme-logits", FAR_BELOW, _below),
 ]
 
 
@@ -107,11 +125,23 @@ def _args(args: tuple[Any, ...]) -> tuple[Saved, float]:
     return (args[0], args[1], args[2], args[3], args[4], args[5]), args[6]
 
 
+def _keys_unhidden(*args: Any) -> torch.Tensor:
+    """dq where a key that does not exist has p = e^(0 − lse), times the 0 of its k."""
+    dq, lse, absent = Step("")(*_args(args), 16, 16)[0], args[4], -len(args[1]) % 16
+    return dq + (torch.exp(-lse) * 0.0)[:, None] if absent else dq
+
+
 def _variant(bug: str, which: slice | int) -> Variant:
     return planted(bug, lambda *args: Step(bug)(*_args(args), 16, 16)[which])
 
 
-def _exercise(name: str, which: slice | int, bugs: tuple[str, ...], **fields: Any) -> Exercise:
+def _exercise(
+    name: str,
+    which: slice | int,
+    bugs: tuple[str, ...],
+    more: tuple[Variant, ...] = (),
+    **fields: Any,
+) -> Exercise:
     budget: Callable[..., Any] = lambda *args: step_budget(*_args(args))  # noqa: E731
     several = isinstance(which, slice)
     return Exercise(
@@ -121,7 +151,7 @@ def _exercise(name: str, which: slice | int, bugs: tuple[str, ...], **fields: An
         allowed=lambda *args: budget(*args)[which] if several else [budget(*args)[which]],
         cases=_CASES,
         rules=(Rule("own-work", lambda: _saved(16, 16), forbidden=TORCH_MATHS),),
-        variants=tuple(_variant(bug, which) for bug in bugs),
+        variants=(*(_variant(bug, which) for bug in bugs), *more),
         needs_triton=True,
         **fields,
     )
@@ -160,6 +190,11 @@ DQ = _exercise(
     0,
     ("no-lse", "exp2-mismatch", "no-delta", "delta-sign", "ds-without-p", "not-scaled",
      "scaled-twice", "keys-overwritten", "tail-keys-dropped"),
+    (Variant("absent-keys", Text(
+        "Keys past the end are not hidden. Their k is 0, but p = e^(0 − lse) is infinite where lse is far "
+        "below 0, and ∞ · 0 is NaN.",
+        "超出末尾的 key 没有遮掉。它们的 k 是 0，但 lse 远低于 0 时 p = e^(0 − lse) 是无穷大，∞ · 0 就是 NaN。",
+    ), _keys_unhidden),),
     title=Text("dQ in Triton", "用 Triton 算 dQ"),
     spec=Text(
         "A program owns 16 queries; q, do, lse and delta are loaded. Write the loop over the keys: "
@@ -172,8 +207,8 @@ DQ = _exercise(
     outputs=(Output("dq", "gradients"),),
     hints=(
         Text("Nk = 16 is one step of the loop; begin there.", "Nk = 16 只有一步，从那里开始。"),
-        Text("Keys past the end load as 0. What do they add to dq?",
-             "超出末尾的 key 读成 0，它们给 dq 加了什么？"),
+        Text("Keys past the end load as 0. They add 0 to dq, unless e^(0 − lse) is infinite: hide them.",
+             "超出末尾的 key 读成 0，给 dq 加的是 0；除非 e^(0 − lse) 是无穷大：要把它们遮掉。"),
         Text("dq += tl.dot(ds, k, input_precision=\"ieee\") * scale",
              "dq += tl.dot(ds, k, input_precision=\"ieee\") * scale"),
     ),

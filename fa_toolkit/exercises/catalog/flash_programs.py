@@ -116,6 +116,18 @@ def _heads(batch: int, heads_q: int, heads_kv: int) -> tuple[torch.Tensor, ...]:
     return here(randn(batch, heads_q, 16, 16, seed=8), randn(batch, heads_kv, 16, 16, seed=9))
 
 
+def _sliced() -> tuple[torch.Tensor, ...]:
+    q, k = randn(2, 4, 16, 16, seed=8), randn(2, 5, 16, 16, seed=9)
+    return here(q, k[:, 1:3])
+
+
+def _one_after_the_other(k: torch.Tensor) -> torch.Tensor:
+    """The key heads of all batches as if no other lay between them."""
+    heads = k.shape[0] * k.shape[1]
+    flat = k.as_strided((heads, 16, 16), k.stride()[1:], k.storage_offset())
+    return flat.reshape(k.shape)
+
+
 def _mapped(q: torch.Tensor, k: torch.Tensor, order: str) -> torch.Tensor:
     heads = torch.arange(q.shape[1])
     index = {"modulo": heads % k.shape[1], "first": heads * 0}[order]
@@ -149,6 +161,7 @@ GQA = Exercise(
         Case("heads", "B=1, Hq=4, Hkv=2", lambda: _heads(1, 4, 2)),
         Case("heads", "B=2, Hq=6, Hkv=2", lambda: _heads(2, 6, 2)),
         Case("heads", "B=2, Hq=3, Hkv=1", lambda: _heads(2, 3, 1)),
+        Case("strides", Text("k cut out of more heads", "k 从更多的头里切出来"), _sliced),
     ],
     rules=(Rule("own-work", lambda: _heads(1, 2, 1), forbidden=TORCH_MATHS),),
     variants=(
@@ -171,6 +184,16 @@ GQA = Exercise(
                 "Every batch reads the keys of batch 0.", "每个 batch 都读了第 0 个 batch 的 key。"
             ),
             lambda q, k: gqa_scores(q, k[:1].expand_as(k)),
+        ),
+        Variant(
+            "batch-stride-unused",
+            Text(
+                "k_ptr counts the key heads of all batches one after the other. Where k is part of a "
+                "larger tensor a batch starts elsewhere: b * stride_kb + h_kv * stride_kh.",
+                "k_ptr 把所有 batch 的 key 头连着数了。k 若是更大张量的一部分，"
+                "每个 batch 另有起点：b * stride_kb + h_kv * stride_kh。",
+            ),
+            lambda q, k: gqa_scores(q, _one_after_the_other(k)),
         ),
         Variant(
             "batch-fastest",

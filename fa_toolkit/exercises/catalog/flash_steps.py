@@ -10,6 +10,7 @@ import torch
 from ...language import Text
 from ..layouts import fixed, shorter
 from ..spec import (
+    FAR_BELOW,
     TORCH_MATHS,
     Case,
     Exercise,
@@ -18,6 +19,7 @@ from ..spec import (
     Rule,
     Variant,
     attention_budget,
+    far_below,
     randn,
 )
 from .devices import here
@@ -34,6 +36,10 @@ def attention(q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
 def _qkv(len_q: int, len_k: int, d: int = 16, size: float = 1.0) -> tuple[Any, ...]:
     q, k = size * randn(len_q, d, seed=111), size * randn(len_k, d, seed=112)
     return (*here(q, k, randn(len_k, d, seed=113)), d**-0.5)
+
+
+def _below(q: Tensor, k: Tensor, *rest: Any) -> tuple[Any, ...]:
+    return (*far_below(q, k), *rest)
 
 
 def _budget(q: Tensor, k: Tensor, v: Tensor, scale: float) -> list[Tensor]:
@@ -56,6 +62,10 @@ def _weights(q: Tensor, k: Tensor, v: Tensor, scale: float, bug: str) -> Tensor:
     if bug == "one-maximum":
         p = (s - s.max()).exp()
         return p @ v / p.sum(1, keepdim=True)
+    if bug == "maximum-of-absent-keys":
+        largest = s.amax(1, keepdim=True)
+        p = (s - (largest.clamp_min(0.0) if len(k) < 32 else largest)).float().exp()
+        return p @ v.float() / p.sum(1, keepdim=True)
     return (s - s.amax(1, keepdim=True)).exp() @ v
 
 
@@ -85,6 +95,7 @@ TILE = Exercise(
         Case("ragged", "Nk=20", lambda: _qkv(16, 20)),
         Case("ragged", "Nk=1", lambda: _qkv(16, 1)),
         Case("extreme-logits", "q, k × 30", lambda: _qkv(16, 24, size=30.0)),
+        Case("extreme-logits", FAR_BELOW, lambda: _below(*_qkv(16, 20))),
     ],
     rules=(Rule("own-work", lambda: _qkv(16, 8), forbidden=TORCH_MATHS),),
     variants=(
@@ -95,6 +106,16 @@ TILE = Exercise(
                 "超出 Nk 的位置分数是 0，会按 e^0 计入。应设为 −inf。",
             ),
             lambda q, k, v, scale: _padded(q, k, v, scale, 32),
+        ),
+        Variant(
+            "maximum-of-absent-keys",
+            Text(
+                "The maximum is taken before the lanes past Nk are hidden: their score 0 is the largest "
+                "where all real scores are far below, and every e^(s − m) is 0. Hide them first.",
+                "先取了最大值，后遮超出 Nk 的位置：真实分数都远低于 0 时，它们的 0 成了最大值，"
+                "e^(s − m) 全是 0。要先遮掉。",
+            ),
+            lambda q, k, v, scale: _weights(q, k, v, scale, "maximum-of-absent-keys"),
         ),
         Variant(
             "over-queries",
@@ -182,6 +203,7 @@ RAGGED = Exercise(
         Case("ragged", "Nq=7, Nk=5, D=24", lambda: _qkv(7, 5, 24)),
         Case("ragged", "Nq=1, Nk=17, D=8", lambda: _qkv(1, 17, 8)),
         Case("extreme-logits", "q, k × 30", lambda: _qkv(9, 20, size=30.0)),
+        Case("extreme-logits", FAR_BELOW, lambda: _below(*_qkv(9, 20))),
     ],
     rules=(Rule("own-work", lambda: _qkv(16, 16), forbidden=TORCH_MATHS | {"pad"}),),
     variants=(

@@ -10,6 +10,7 @@ import torch
 from ...language import Text
 from ..layouts import fixed, shorter
 from ..spec import (
+    FAR_BELOW,
     TORCH_MATHS,
     Case,
     Exercise,
@@ -18,10 +19,11 @@ from ..spec import (
     Rule,
     Variant,
     attention_budget,
+    far_below,
     randn,
 )
 from .devices import here
-from .state_bugs import UPDATES, variant
+from .state_bugs import BLOCKS, UPDATES, variant
 from .tile_bugs import tiled
 
 _EPS = torch.finfo(torch.float32).eps
@@ -47,6 +49,10 @@ def _qk(len_q: int, len_k: int, size: float = 1.0) -> tuple[Any, ...]:
 def _scores_budget(q: torch.Tensor, k: torch.Tensor, scale: float) -> list[Any]:
     reach = scale * (q.double().abs() @ k.double().abs().T)
     return [torch.nn.functional.pad(16 * _EPS * reach, (0, 32 - len(k))) + _EPS]
+
+
+def _below(q: torch.Tensor, k: torch.Tensor, *rest: Any) -> tuple[Any, ...]:
+    return (*far_below(q, k), *rest)
 
 
 SCORES = Exercise(
@@ -135,7 +141,11 @@ def _qkv(len_k: int, size: float = 1.0) -> tuple[Any, ...]:
 def _loop_variant(bug: str, en: str, zh: str) -> Variant:
     # the width of these tiles is 16, so the default scale of `tiled` is the 0.25 of the cases
     return variant(
-        bug, en, zh, lambda form: lambda q, k, v, scale: tiled(q, k, v, 16, 16, bug=form)
+        bug,
+        en,
+        zh,
+        lambda form: lambda q, k, v, scale: tiled(q, k, v, 16, 16, bug=form),
+        frozenset(["rescaled-by-largest/all"]),  # with one block of rows: nothing is rescaled
     )
 
 
@@ -166,10 +176,11 @@ LOOP = Exercise(
         Case("value", "Nk=48", lambda: _qkv(48)),
         Case("ragged", "Nk=39", lambda: _qkv(39)),
         Case("extreme-logits", "q, k × 30", lambda: _qkv(32, size=30.0)),
+        Case("extreme-logits", FAR_BELOW, lambda: _below(*_qkv(39))),
     ],
     rules=(Rule("own-work", lambda: _qkv(16), forbidden=TORCH_MATHS),),
     variants=(
-        *(_loop_variant(*item) for item in UPDATES),
+        *(_loop_variant(*item) for item in (*UPDATES, *BLOCKS)),
         _loop_variant(
             "block-maximum",
             "m_new is the maximum of this step alone: keep the larger of m_i and it.",

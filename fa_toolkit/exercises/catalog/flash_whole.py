@@ -10,6 +10,7 @@ import torch
 from ...language import Text
 from ..layouts import fixed
 from ..spec import (
+    FAR_BELOW,
     TORCH_MATHS,
     Case,
     Exercise,
@@ -18,6 +19,7 @@ from ..spec import (
     Rule,
     Variant,
     attention_budget,
+    far_below,
     randn,
     visible,
 )
@@ -63,6 +65,8 @@ def _whole(q: Tensor, k: Tensor, v: Tensor, causal: bool, bug: str) -> Pair:
         q, k, v = (
             torch.as_strided(x, x.shape, torch.empty(x.shape).stride(), 0) for x in (q, k, v)
         )
+    if bug == "v-by-strides-of-k":
+        v = v.as_strided(v.shape, (*v.stride()[:2], *k.stride()[2:]), v.storage_offset())
     o, lse = (
         torch.zeros(q.shape, dtype=torch.float64),
         torch.zeros(q.shape[:3], dtype=torch.float64),
@@ -96,6 +100,18 @@ def _swapped() -> tuple[Any, ...]:
     """Heads and tokens swapped, as a projection leaves them."""
     q, k, v = (randn(1, n, 2, 16, seed=134 + n).transpose(1, 2) for n in (18, 20, 21))
     return (*here(q, k, v[:, :, :20]), True)
+
+
+def _mixed() -> tuple[Any, ...]:
+    """q by columns, k cut out of more heads, v with heads and tokens swapped."""
+    q, k = randn(2, 4, 16, 18, seed=138).mT, randn(2, 3, 20, 16, seed=139)[:, 1:]
+    v = randn(2, 20, 2, 16, seed=140).transpose(1, 2)
+    return (*here(q, k, v), False)
+
+
+def _below() -> tuple[Any, ...]:
+    q, k, v, causal = _qkv(18, 20)
+    return (*far_below(q, k), v, causal)
 
 
 def _budget(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> list[Tensor]:
@@ -132,7 +148,11 @@ FORWARD = Exercise(
         Case("dead-rows", "Nq=40, Nk=17", lambda: _qkv(40, 17, causal=True)),
         Case("heads", "B=2, Hq=4, Hkv=2", lambda: _qkv(7, 9, heads=(4, 2), batch=2)),
         Case("extreme-logits", "q, k × 30", lambda: _qkv(16, 32, size=30.0)),
+        Case("extreme-logits", FAR_BELOW, _below),
         Case("strides", Text("heads and tokens swapped", "头与 token 两轴对换"), _swapped),
+        Case(
+            "strides", Text("each tensor laid out its own way", "每个张量各有各的存放方式"), _mixed
+        ),
         Case("dtype", "float16", lambda: _qkv(16, 20, dtype=torch.float16)),
     ],
     rules=(Rule("own-work", lambda: _qkv(16, 16), forbidden=TORCH_MATHS),),
@@ -180,6 +200,11 @@ FORWARD = Exercise(
             "strides-assumed",
             "The inputs are read as if they were contiguous; use their strides.",
             "输入当成连续的来读了；要用它们的步长。",
+        ),
+        _variant(
+            "v-by-strides-of-k",
+            "v is read with the strides of k. They may differ: use its own.",
+            "读 v 用了 k 的步长。两者可以不同，要用 v 自己的。",
         ),
         _variant(
             "last-rows-missing",

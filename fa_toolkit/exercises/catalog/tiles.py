@@ -9,6 +9,7 @@ import torch
 from ...language import Text
 from ..layouts import blocks, shorter
 from ..spec import (
+    FAR_BELOW,
     READY_MADE,
     Case,
     Exercise,
@@ -17,9 +18,10 @@ from ..spec import (
     Rule,
     Variant,
     attention_budget,
+    far_below,
     randn,
 )
-from .state_bugs import UPDATES, variant
+from .state_bugs import BLOCKS, UPDATES, variant
 from .tile_bugs import tiled
 
 Args = tuple[torch.Tensor, torch.Tensor, torch.Tensor, int, int]
@@ -41,6 +43,11 @@ def _qkv(
 ) -> Args:  # fmt: skip
     q, k = size * randn(len_q, d, seed=1), size * randn(len_k, d, seed=2)
     return q.to(dtype), k.to(dtype), randn(len_k, d + 3, seed=3).to(dtype), block_m, block_n
+
+
+def _below() -> Args:
+    q, k, v, _, _ = _qkv(7, 10, 4, 4)
+    return (*far_below(q, k), v, 4, 4)  # type: ignore[return-value]
 
 
 def _strided() -> Args:
@@ -98,6 +105,7 @@ FORWARD = Exercise(
         Case("ragged", "Nq=1, Nk=3, block_m=16, block_n=16", lambda: _qkv(1, 3, 16, 16)),
         Case("dead-rows", "Nk=0", lambda: _qkv(5, 0, 4, 4)),
         Case("extreme-logits", "q, k × 30", lambda: _qkv(8, 16, 4, 4, size=30.0)),
+        Case("extreme-logits", FAR_BELOW, _below),
         Case("strides", Text("transposed, every second row", "转置，隔行取"), _strided),
         Case("dtype", "float16", lambda: _qkv(8, 16, 4, 4, dtype=torch.float16)),
     ],
@@ -106,7 +114,7 @@ FORWARD = Exercise(
         Rule("own-work", lambda: _qkv(8, 12, 4, 4), forbidden=READY_MADE),
     ),
     variants=(
-        *(_variant(*item) for item in UPDATES),
+        *(_variant(*item) for item in (*UPDATES, *BLOCKS)),
         _variant(
             "block-maximum",
             "m is the maximum of the present block alone: keep the larger of the old and the new.",

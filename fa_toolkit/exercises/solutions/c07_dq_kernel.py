@@ -25,8 +25,9 @@ def dq_kernel(q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, dq_ptr,
         kv, mask_n = cols[:, None] * D + offs_d, (cols < len_k)[:, None]
         k = tl.load(k_ptr + kv, mask=mask_n, other=0.0)
         v = tl.load(v_ptr + kv, mask=mask_n, other=0.0)
-        # keys past the end are 0 and add nothing to dq, whatever p is there
         p = tl.exp(tl.dot(q, tl.trans(k), input_precision="ieee") * scale - lse[:, None])
+        # keys past the end are 0 and add nothing to dq, unless p is infinite there
+        p = tl.where((cols < len_k)[None, :], p, 0.0)
         ds = p * (tl.dot(do, tl.trans(v), input_precision="ieee") - delta[:, None])
         dq += tl.dot(ds, k, input_precision="ieee") * scale
     # solution:end
