@@ -245,18 +245,6 @@ def randn(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> tor
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
 
 
-#: The label of a case made by `far_below`.
-FAR_BELOW = Text("every score far below 0", "每个分数都远低于 0")
-
-
-def far_below(q: torch.Tensor, k: torch.Tensor, *, size: float = 12.0) -> list[torch.Tensor]:
-    """q and k with signs such that every score is far below 0, where e^s is 0 and e^(−s) infinite.
-
-    What counts a key that does not exist, with its score 0, shows at once.
-    """
-    return [size * q.abs(), -size * k.abs()]
-
-
 def attention_budget(
     q: torch.Tensor,
     k: torch.Tensor,

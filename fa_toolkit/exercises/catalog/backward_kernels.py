@@ -9,7 +9,6 @@ import torch
 
 from ...language import Text
 from ..spec import (
-    FAR_BELOW,
     TORCH_MATHS,
     Case,
     Exercise,
@@ -17,12 +16,12 @@ from ..spec import (
     Passage,
     Rule,
     Variant,
-    far_below,
     randn,
 )
 from .backward_rows import row_delta
 from .backward_steps import Saved, Step, dull, finished, left, planted, step_budget
 from .devices import here
+from .extremes import FAR_BELOW, far_below
 
 _EPS = torch.finfo(torch.float32).eps
 

@@ -7,7 +7,6 @@ import torch
 from ...language import Text
 from ..layouts import blocks
 from ..spec import (
-    FAR_BELOW,
     READY_MADE,
     Case,
     Exercise,
@@ -15,11 +14,12 @@ from ..spec import (
     Passage,
     Rule,
     attention_budget,
-    far_below,
     randn,
     visible,
 )
 from .causal_bugs import MASKS, STEPS, causal_variant, square_variant
+from .extremes import FAR_BELOW, HIDDEN_ABOVE, far_below, rising
+from .state_bugs import LSE_MIXED
 
 Pair = tuple[torch.Tensor, torch.Tensor]
 
@@ -54,6 +54,11 @@ def _below(len_q: int, len_k: int) -> tuple[torch.Tensor, ...]:
     return (*far_below(q, k), v)
 
 
+def _rising(len_q: int, len_k: int) -> tuple[torch.Tensor, ...]:
+    q, k, v = _qkv(len_q, len_k)
+    return (*rising(q, k), v)
+
+
 SQUARE = Exercise(
     id="04.square",
     title=Text("Causal tiles, as many queries as keys", "因果分块，query 与 key 一样多"),
@@ -81,6 +86,7 @@ SQUARE = Exercise(
         Case("ragged", "N=3, block=8", lambda: (*_qkv(3, 3), 8)),
         Case("extreme-logits", "q, k × 30", lambda: (*_qkv(8, 8, size=30.0), 4)),
         Case("extreme-logits", FAR_BELOW, lambda: (*_below(7, 7), 4)),
+        Case("extreme-logits", HIDDEN_ABOVE, lambda: (*_rising(8, 8), 4)),
     ],
     rules=(
         Rule("no-n-by-n", lambda: (*_qkv(24, 24, d=4), 4), limit=24 * 24),
@@ -164,6 +170,7 @@ CAUSAL = Exercise(
         Case("dead-rows", "Nk=0", lambda: (*_qkv(3, 0), 2, 2)),
         Case("extreme-logits", "q, k × 30", lambda: (*_qkv(8, 12, size=30.0), 4, 4)),
         Case("extreme-logits", FAR_BELOW, lambda: (*_below(7, 10), 4, 4)),
+        Case("extreme-logits", HIDDEN_ABOVE, lambda: (*_rising(7, 10), 4, 4)),
         Case("strides", Text("transposed, every second row", "转置，隔行取"), _strided),
         Case("dtype", "float16", lambda: (*_qkv(6, 9, dtype=torch.float16), 4, 4)),
     ],
@@ -229,6 +236,7 @@ CAUSAL = Exercise(
         causal_variant(
             "lse-no-max", "lse = ln l is relative to m; add m.", "ln l 是相对于 m 的，还要加上 m。"
         ),
+        causal_variant(*LSE_MIXED),
         causal_variant(
             "lse-base-2",
             "lse is in base 2; it should be natural.",

@@ -10,7 +10,6 @@ import torch
 from ...language import Text
 from ..layouts import fixed, shorter
 from ..spec import (
-    FAR_BELOW,
     TORCH_MATHS,
     Case,
     Exercise,
@@ -19,10 +18,10 @@ from ..spec import (
     Rule,
     Variant,
     attention_budget,
-    far_below,
     randn,
 )
 from .devices import here
+from .extremes import FAR_BELOW, far_below
 from .tile_bugs import tiled
 
 Tensor = torch.Tensor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -10,7 +11,6 @@ import torch
 from ...language import Text
 from ..layouts import fixed
 from ..spec import (
-    FAR_BELOW,
     TORCH_MATHS,
     Case,
     Exercise,
@@ -19,12 +19,12 @@ from ..spec import (
     Rule,
     Variant,
     attention_budget,
-    far_below,
     randn,
     visible,
 )
 from .causal_bugs import MASKS, STEPS, causal_tiles
 from .devices import here
+from .extremes import FAR_BELOW, HIDDEN_ABOVE, far_below, rising
 from .state_bugs import variant
 from .tile_bugs import tiled
 
@@ -109,9 +109,9 @@ def _mixed() -> tuple[Any, ...]:
     return (*here(q, k, v), False)
 
 
-def _below() -> tuple[Any, ...]:
-    q, k, v, causal = _qkv(18, 20)
-    return (*far_below(q, k), v, causal)
+def _extreme(make: Callable[..., Any], *, causal: bool) -> tuple[Any, ...]:
+    q, k, v, _ = _qkv(18, 20)
+    return (*make(q, k), v, causal)
 
 
 def _budget(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> list[Tensor]:
@@ -148,7 +148,8 @@ FORWARD = Exercise(
         Case("dead-rows", "Nq=40, Nk=17", lambda: _qkv(40, 17, causal=True)),
         Case("heads", "B=2, Hq=4, Hkv=2", lambda: _qkv(7, 9, heads=(4, 2), batch=2)),
         Case("extreme-logits", "q, k × 30", lambda: _qkv(16, 32, size=30.0)),
-        Case("extreme-logits", FAR_BELOW, _below),
+        Case("extreme-logits", FAR_BELOW, lambda: _extreme(far_below, causal=False)),
+        Case("extreme-logits", HIDDEN_ABOVE, lambda: _extreme(rising, causal=True)),
         Case("strides", Text("heads and tokens swapped", "头与 token 两轴对换"), _swapped),
         Case(
             "strides", Text("each tensor laid out its own way", "每个张量各有各的存放方式"), _mixed

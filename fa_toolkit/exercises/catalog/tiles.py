@@ -9,7 +9,6 @@ import torch
 from ...language import Text
 from ..layouts import blocks, shorter
 from ..spec import (
-    FAR_BELOW,
     READY_MADE,
     Case,
     Exercise,
@@ -18,10 +17,10 @@ from ..spec import (
     Rule,
     Variant,
     attention_budget,
-    far_below,
     randn,
 )
-from .state_bugs import BLOCKS, UPDATES, variant
+from .extremes import FAR_BELOW, far_below
+from .state_bugs import BLOCKS, LSE_MIXED, UPDATES, variant
 from .tile_bugs import tiled
 
 Args = tuple[torch.Tensor, torch.Tensor, torch.Tensor, int, int]
@@ -154,6 +153,7 @@ FORWARD = Exercise(
         _variant(
             "lse-no-max", "lse = ln l is relative to m; add m.", "ln l 是相对于 m 的，还要加上 m。"
         ),
+        _variant(*LSE_MIXED),
         _variant(
             "lse-base-2",
             "lse is in base 2; it should be natural.",
