@@ -67,7 +67,7 @@ LABELS: Mapping[str, Text] = {
     "explained": Text("Explanation", "讲解"),
     "listens": Text("What an interviewer listens for", "面试官在听什么"),
     "recovered": Text("said only when asked again: half its weight", "追问后才说到：按一半计分"),
-    "taken_back": Text("corrected when asked: half the penalty", "追问后改正：扣分减半"),
+    "taken_back": Text("taken back and put right: half the penalty", "追问后改正：扣分减半"),
     "withdrawn": Text(
         "taken back without saying what is right: the penalty stays",
         "只说收回，没说正确的是什么：照扣",
