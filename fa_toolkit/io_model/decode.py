@@ -110,7 +110,7 @@ def decode_intensity(problem: AttentionProblem) -> float:
 
     About the number of query rows that share a key: 1 for one query and one head at 2 bytes an
     element, `group` times that with GQA. The ridge of a modern GPU lies in the hundreds, so
-    decoding is bound by memory whatever the kernel does.
+    decoding is bound by memory for one new token a sequence.
 
     Example:
         >>> step = AttentionProblem(heads_q=32, heads_kv=8, len_q=1, len_k=8192, head_dim=128)
