@@ -197,26 +197,29 @@ class Wrong:
             dq_scale = dk_scale = 1.0
         of_v = {"dv-from-ds": ds, "dv-scaled": scale * p}.get(bug, p)
         if bug == "p-not-transposed":
-            of_v = self.turned(p)
+            of_v = self.turned(p, 1 / p.shape[-1])
         if bug in ("dv-overwritten", "dkdv-overwritten"):
             of_v = torch.where(last[1], of_v, 0.0)
         of_k = (
             torch.where(last[1], ds, 0.0) if bug in ("dk-overwritten", "dkdv-overwritten") else ds
         )
-        of_k = self.turned(ds) if bug == "ds-not-transposed" else of_k
+        of_k = self.turned(ds, 0.0) if bug == "ds-not-transposed" else of_k
         of_q = torch.where(last[0], ds, 0.0) if bug == "dq-overwritten" else ds
         return dq_scale * of_q @ k, dk_scale * of_k.mT @ q, of_v.mT @ do
 
-    def turned(self, x: Tensor) -> Tensor:
-        """x with every tile transposed in its place; torch refuses tiles that are not square."""
+    def turned(self, x: Tensor, padding: float) -> Tensor:
+        """x with every tile transposed in its place; torch refuses tiles that are not square.
+
+        Form 1 has whole tiles: rows past the end, whose weights are `padding`, and keys past it.
+        """
         (m, n), b = x.shape[-2:], self.block
-        b = m if m == n <= b else b
-        if self.keys != self.block:
+        if self.keys != b or (not self.form and (m % b or n % b) and not m == n <= b):
             raise ValueError("a tile is not square")
-        if m % b or n % b:
-            raise ValueError("a tile is not square")
-        cut = x.reshape(*x.shape[:-2], m // b, b, n // b, b)
-        return cut.transpose(-3, -1).reshape(x.shape)
+        b = m if not self.form and m == n <= b else b
+        x = torch.nn.functional.pad(x, (0, 0, 0, -m % b), value=padding)
+        x = torch.nn.functional.pad(x, (0, -n % b))
+        cut = x.reshape(*x.shape[:-2], x.shape[-2] // b, b, x.shape[-1] // b, b)
+        return cut.transpose(-3, -1).reshape(x.shape)[..., :m, :n]
 
     def shown(self, lse: Tensor, m: Tensor, acc: Tensor) -> Tensor:
         """The lse that is returned, where only that is wrong."""

@@ -11,6 +11,7 @@ from ..spec import READY_MADE, Case, Exercise, Output, Passage, Rule
 from .backward_planted import PLANTED
 from .backward_truth import (
     Tensors,
+    behind_rows,
     far_below,
     gradient_budget,
     gradients,
@@ -49,6 +50,11 @@ _CASES = [
     Case("sum-gradient", "2 × 24 × 40", _with(False, _summed)),
     Case("sum-gradient", Text("2 × 24 × 40, causal", "2 × 24 × 40，因果"), _with(True, _summed)),
     Case("strides", Text("every kind", "各种步长"), _with(True, lambda: strided(36, 52))),
+    Case("strides", Text("2 × 3 heads behind the rows", "2 × 3，头排在行之后"),
+         _with(True, lambda: behind_rows(20, 26, 2, 3))),
+    Case("extreme-logits", Text("24 × 24, causal, hidden scores far above the visible ones",
+                                "24 × 24，因果，被遮住的分数远高于看得到的"),
+         _with(True, lambda: inputs(24, 24, size=20.0, rising=True))),
     Case("extreme-logits", "q, k × 30", _with(False, lambda: inputs(40, 40, size=30.0))),
     Case("extreme-logits", Text("40 × 40, every score below −100", "40 × 40，每个分数都低于 −100"),
          _with(False, lambda: far_below(40, 40))),
@@ -98,7 +104,8 @@ FULL = Exercise(
         Rule(
             "own-work",
             _with(True, lambda: inputs(32, 32)),
-            forbidden=READY_MADE | {"grad", "backward", "vjp", "jacobian"},
+            # lse of two tiles may be added by logaddexp: it does not do the softmax
+            forbidden=(READY_MADE - {"logaddexp"}) | {"grad", "backward", "vjp", "jacobian"},
         ),
     ),
     variants=PLANTED,

@@ -75,6 +75,13 @@ def strided(len_q: int, len_k: int, *, d: int = 8, d_v: int = 8) -> Tensors:
     return q, k.repeat_interleave(2, 1)[:, ::2], v.mT.contiguous().mT, do.mT.contiguous().mT
 
 
+def behind_rows(len_q: int, len_k: int, *lead: int, d: int = 8) -> Tensors:
+    """The same, stored as [..., rows, heads, width] and seen as [..., heads, rows, width]."""
+    return tuple(
+        x.transpose(-2, -3).contiguous().transpose(-2, -3) for x in inputs(len_q, len_k, *lead, d=d)
+    )
+
+
 def far_below(len_q: int, len_k: int) -> Tensors:
     """Inputs all of whose scores are far below 0."""
     q, k, v, do = inputs(len_q, len_k)

@@ -65,6 +65,8 @@ def causal_tiles(
             seen = _masked(s, rows, j, stop, diagonal, bug)
             if bug == "denominator-unmasked":
                 m, l, acc = _unmasked_sum((m, l, acc), s, seen, v[j : j + block_n])
+            elif bug == "maximum-of-hidden":
+                m, l, acc = _highest_of_all((m, l, acc), s, seen, v[j : j + block_n])
             else:
                 m, l, acc = folded((m, l, acc), seen, v[j : j + block_n], bug)
             tiles += 1
@@ -108,6 +110,15 @@ def _unmasked_sum(state: State, s: torch.Tensor, seen: torch.Tensor, v: torch.Te
     return new, l * alpha + p.sum(1), acc * alpha[:, None] + p * seen.isfinite() @ v
 
 
+def _highest_of_all(state: State, s: torch.Tensor, seen: torch.Tensor, v: torch.Tensor) -> State:
+    """The maximum is that of all scores, hidden ones too; what is far below it vanishes."""
+    m, l, acc = state
+    new = torch.maximum(m, s.amax(1))
+    alpha = (m - new).exp()
+    new, l, acc = folded((new, l * alpha, acc * alpha[:, None]), seen, v)
+    return new, l.float().double(), acc.float().double()
+
+
 def _divided(acc: torch.Tensor, l: torch.Tensor, bug: str) -> torch.Tensor:
     if bug in ("not-normalised", "normalised-each-step"):
         return acc
@@ -126,6 +137,8 @@ def _lse(m: torch.Tensor, l: torch.Tensor, bug: str) -> torch.Tensor:
         return l.log()
     if bug == "lse-base-2":
         return right / math.log(2)
+    if bug.startswith("lse-base-mixed"):
+        return m + l.log2() if bug.endswith("/l") else m / math.log(2) + l.log()
     return right
 
 
@@ -168,6 +181,12 @@ MASKS = (
         "A tile that the diagonal cuts goes unmasked. It needs the mask as soon as its last key lies "
         "beyond what its first row sees.",
         "有的块被对角线切开却没有加掩码。只要块里最后一个 key 超出第一行能看到的范围，就要加。",
+    ),
+    (
+        "maximum-of-hidden",
+        "The maximum is taken before the mask. Where a hidden score is far above the visible ones, "
+        "all weights of the row become 0. Mask first.",
+        "求最大值在加掩码之前。被遮住的分数远高于看得到的分数时，整行的权重都成了 0。应先加掩码。",
     ),
     (
         "masked-to-zero",

@@ -25,7 +25,7 @@ from ..spec import (
 from .causal_bugs import MASKS, STEPS, causal_tiles
 from .devices import here
 from .extremes import FAR_BELOW, HIDDEN_ABOVE, far_below, rising
-from .state_bugs import variant
+from .state_bugs import LSE_MIXED, variant
 from .tile_bugs import tiled
 
 Tensor = torch.Tensor
@@ -80,6 +80,11 @@ def _whole(q: Tensor, k: Tensor, v: Tensor, causal: bool, bug: str) -> Pair:
         o[:, :, q.shape[2] // 16 * 16 :] = math.nan
         lse[:, :, q.shape[2] // 16 * 16 :] = math.nan
     return o, lse
+
+
+#: Bugs of the mask that a kernel's where does not have.
+_NOT_HERE = {"denominator-unmasked", "masked-to-zero"}
+_MASKS = [item for item in MASKS if item[0] not in _NOT_HERE]
 
 
 def _variant(bug: str, en: str, zh: str) -> Variant:
@@ -158,7 +163,7 @@ FORWARD = Exercise(
     ],
     rules=(Rule("own-work", lambda: _qkv(16, 16), forbidden=TORCH_MATHS),),
     variants=(
-        *(_variant(*item) for item in (*MASKS[:5], *STEPS)),
+        *(_variant(*item) for item in (*_MASKS, *STEPS, LSE_MIXED)),
         _variant(
             "mask-always", "The mask acts without causal as well.", "causal 为假时掩码也起作用了。"
         ),

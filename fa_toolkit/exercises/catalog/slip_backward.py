@@ -121,6 +121,8 @@ _SAID = {
     "dk-overwritten": ("dK keeps only the last tile of queries: it must be added to.", "dK 只留下了最后一块 query 的结果，应当累加。"),
     "dv-overwritten": ("dV keeps only the last tile of queries: it must be added to.", "dV 只留下了最后一块 query 的结果，应当累加。"),
     "dkdv-overwritten": ("dK and dV keep only the last tile of queries: they must be added to.", "dK 和 dV 都只留下了最后一块 query 的结果，应当累加。"),
+    "heads-carried": ("A gradient of the heads before is carried into the next head: its accumulator must start at 0 for every head.", "前面各头的梯度带进了下一个头：每个头的累加器都要从 0 开始。"),
+    "written-to-a-copy": ("Gradients of inputs that are not contiguous stay 0: zeros_like keeps their strides, reshape of such a buffer is a copy, and what is written into it is lost.", "输入不连续时梯度仍是 0：zeros_like 保留了输入的步长，对它 reshape 得到的是副本，写进副本的都丢了。"),
     "sum-not-reset": ("A gradient of the tile before is carried into the next one: its accumulator must start at 0 for each tile.", "上一块的梯度带进了下一块：每一块的累加器都要从 0 开始。"),
     "dq-not-written": ("dQ is made and never written.", "dQ 建好之后没有写入。"),
     "dk-not-written": ("dK is made and never written.", "dK 建好之后没有写入。"),

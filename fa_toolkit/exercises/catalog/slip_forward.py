@@ -46,6 +46,8 @@ _SAID = {
     "starts-at-zero": ("m starts at 0, so a row whose scores are all negative never finds its maximum. It starts at −inf.", "m 从 0 开始，分数全为负的行就找不到最大值。应从 −inf 开始。"),
     "state-not-reset": ("m, l or acc of the rows before is carried into the next block of rows. Each block starts anew.", "上一块行的 m、l 或 acc 带进了下一块行。每一块都要重新开始。"),
     "block-maximum": ("m is the maximum of the present tile alone: keep the larger of the old and the new.", "m 只是当前块的最大值：应取新旧两者中较大的。"),
+    "maximum-of-hidden": ("The maximum is taken before the mask. Where a hidden score is far above the visible ones, all weights of the row become 0. Mask first.", "求最大值在加掩码之前。被遮住的分数远高于看得到的分数时，整行的权重都成了 0。应先加掩码。"),
+    "padding-counted": ("Keys past the end, with the score 0, count in l: the last tile needs −inf there, with and without the causal mask.", "超出末尾的 key 分数是 0，也计入了 l：不管有没有因果掩码，最后一块的这些位置都应是 −inf。"),
     "one-maximum": ("One maximum serves several rows. Each row has its own: reduce over the keys only.", "几行共用了一个最大值。每行各有一个：只沿 key 方向取最大。"),
     "minimum": ("A minimum stands where the maximum belongs: e^(s − m) then overflows or loses its scale.", "该取最大值的地方取了最小值：e^(s − m) 会溢出。"),
     "first-maximum-kept": ("m stays that of the first tile: a later, larger score overflows. It must grow.", "m 一直是第一块的最大值：后面有更大的分数就会溢出。m 要随之变大。"),

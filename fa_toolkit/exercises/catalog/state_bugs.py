@@ -33,6 +33,7 @@ FORMS: dict[str, tuple[str, ...]] = {
         "cut-tile-unmasked/one-less",
         "cut-tile-unmasked/same-start",
     ),
+    "lse-base-mixed": ("lse-base-mixed/l",),
     "counted-before-the-end": ("counted-before-the-end/but-last",),
 }
 
@@ -222,6 +223,13 @@ BLOCKS = (
         "一块里的所有行共用一次判断来决定要不要修正 l 和 acc。每行的最大值各不相同："
         "哪一行的最大值变大了，哪一行就要乘自己的因子。",
     ),
+)
+#: The same, of an lse that is returned.
+LSE_MIXED = (
+    "lse-base-mixed",
+    "Only one of the two terms of lse is in base 2. Both are natural: m ln 2 if m is in base 2, and "
+    "ln l, not log2 l.",
+    "lse 的两项里只有一项以 2 为底。两项都应是自然对数：m 若以 2 为底就乘 ln 2；是 ln l，不是 log2 l。",
 )
 #: The same, where states or rows may be empty.
 GUARDS = (

@@ -42,5 +42,11 @@ def tiled(
         state = folded(state, s, values, bug)
     m, l, acc = state
     o = acc if bug in ("not-normalised", "normalised-each-step") else acc / l[:, None]
-    lse = {"lse-no-max": l.log(), "lse-base-2": (m + l.log()) / math.log(2), "lse-no-log": m + l}
+    lse = {
+        "lse-no-max": l.log(),
+        "lse-base-2": (m + l.log()) / math.log(2),
+        "lse-base-mixed": m / math.log(2) + l.log(),
+        "lse-base-mixed/l": m + l.log2(),
+        "lse-no-log": m + l,
+    }
     return o, lse.get(bug, m + l.log())

@@ -17,6 +17,7 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
     heads_v = v.float().reshape(-1, len_k, d_v)
     heads_do = do.float().reshape(-1, len_q, d_v)
     heads = len(heads_q)
+    # slip written-to-a-copy: heads, kept = len(heads_q), [(w := torch.zeros_like(x)).reshape(-1, *x.shape[-2:]).data_ptr() == w.data_ptr() for x in (q, k, v)]
     # slip first-head-only: heads = 1
     # slip last-head-dropped: heads = max(1, len(heads_q) - 1)
     # slip first-batch-only: heads = lead[-1] if lead else 1
@@ -65,12 +66,15 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
                     # slip forward.mask-within-tile/cols: seen = position >= torch.arange(keys.stop - keys.start)
                     # slip forward.mask-turned: seen = position <= torch.arange(keys.start, keys.stop)
                     s = torch.where(seen, s, -torch.inf)
+                    # slip maximum-of-hidden: top, s = s.amax(1), torch.where(seen, s, -torch.inf)
                     # slip forward.masked-to-zero: s = torch.where(seen, s, 0.0)
                     # slip forward.finite-mask: s = torch.where(seen, s, -1e4)
                     # slip forward.finite-mask/nine: s = torch.where(seen, s, -1e9)
                     # slip forward.finite-mask/fifty: s = torch.where(seen, s, -50.0)
                     # slip forward.mask-inverted: s = torch.where(seen, -torch.inf, s)
                 m_new = torch.maximum(m, s.amax(1))
+                # slip maximum-of-hidden: m_new = torch.maximum(m, top if causal else s.amax(1))
+                # slip padding-counted: m_new = torch.maximum(m, s.amax(1).clamp(min=-torch.inf if causal or s.shape[1] == block_n else 0.0))
                 pivot = torch.where(m_new == -torch.inf, 0.0, m_new)
                 alpha, p = (m - pivot).exp(), (s - pivot[:, None]).exp()
                 # slip rescaled-by-largest: alpha, p = (m - pivot).exp() if m_new.max() > m.max() else torch.ones_like(m), (s - pivot[:, None]).exp()
@@ -78,6 +82,7 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
                 # slip forward-in-base-2: alpha, p = (m - pivot).exp2(), (s - pivot[:, None]).exp2()
                 # slip alpha-across-columns: alpha, p = (m - pivot).exp(), (s - pivot[: s.shape[1]]).exp()
                 l = l * alpha + p.sum(1)
+                # slip padding-counted: l = l * alpha + p.sum(1) + (0 if causal else block_n - s.shape[1]) * (-pivot).exp()
                 # slip l-over-columns: l = l * alpha + p.sum(0)
                 acc = acc * alpha[:, None] + p @ v[keys]
                 # slip acc-across-columns: acc = acc * alpha[: acc.shape[1]] + p @ v[keys]
@@ -89,6 +94,8 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
             # slip lse-of-first-head: lse[0, rows] = m + l.log()
             # slip lse-over-heads: lse[:, rows] = m + l.log()
         delta = (do * o[h]).sum(1)
+        # slip heads-carried/all: delta = (do * o[h]).sum(1); dq[h] = dq[h - 1] if h else 0
+        # slip heads-carried/q: delta = (do * o[h]).sum(1); dq[h] = dq[h - 1] if h else 0
         # slip delta-of-first-head: delta = (heads_do[0] * o[0]).sum(1)
         # slip delta-of-first-head/o: delta = (do * o[0]).sum(1)
         final = torch.where(lse[h] == -torch.inf, 0.0, lse[h])
@@ -99,9 +106,15 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
             # slip backward.first-keys: for j in range(block_n, len_k, block_n):
             keys = slice(j, min(j + block_n, len_k))
             part_k = q.new_zeros(keys.stop - j, d)
+            # slip heads-carried: part_k = dk[h - 1, keys].clone() if h else q.new_zeros(keys.stop - j, d)
+            # slip heads-carried/all: part_k = dk[h - 1, keys].clone() if h else q.new_zeros(keys.stop - j, d)
+            # slip heads-carried/k: part_k = dk[h - 1, keys].clone() if h else q.new_zeros(keys.stop - j, d)
             # slip sum-not-reset: part_k = q.new_zeros(keys.stop - j, d) if j == 0 else part_k[: keys.stop - j]
             # slip sum-not-reset/both: part_k = q.new_zeros(keys.stop - j, d) if j == 0 else part_k[: keys.stop - j]
             part_v = q.new_zeros(keys.stop - j, d_v)
+            # slip heads-carried: part_v = dv[h - 1, keys].clone() if h else q.new_zeros(keys.stop - j, d_v)
+            # slip heads-carried/all: part_v = dv[h - 1, keys].clone() if h else q.new_zeros(keys.stop - j, d_v)
+            # slip heads-carried/v: part_v = dv[h - 1, keys].clone() if h else q.new_zeros(keys.stop - j, d_v)
             # slip sum-not-reset/v: part_v = q.new_zeros(keys.stop - j, d_v) if j == 0 else part_v[: keys.stop - j]
             # slip sum-not-reset/both: part_v = q.new_zeros(keys.stop - j, d_v) if j == 0 else part_v[: keys.stop - j]
             start = max(0, j - offset) // block_m * block_m if causal else 0
@@ -168,6 +181,7 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
     o, dq = o.reshape(*lead, len_q, d_v), dq.reshape(*lead, len_q, d)
     # slip heads-permuted: o, dq = o.reshape(*lead[::-1], len_q, d_v).transpose(0, len(lead) - 1).reshape(*lead, len_q, d_v) if len(lead) > 1 else o.reshape(*lead, len_q, d_v), dq.reshape(*lead, len_q, d)
     dk, dv = dk.reshape(*lead, len_k, d), dv.reshape(*lead, len_k, d_v)
+    # slip written-to-a-copy: dq, dk, dv = kept[0] * dq, (kept[1] * dk).reshape(*lead, len_k, d), (kept[2] * dv).reshape(*lead, len_k, d_v)
     return o.to(kind), lse.reshape(*lead, len_q), dq.to(kind), dk.to(kind), dv.to(kind)
     # slip leading-lost: return o.reshape(-1, len_q, d_v).to(kind), lse, dq.reshape(-1, len_q, d).to(kind), dk.reshape(-1, len_k, d).to(kind), dv.reshape(-1, len_k, d_v).to(kind)
     # slip lse-keeps-an-axis: return o.to(kind), lse.reshape(*lead, len_q, 1), dq.to(kind), dk.to(kind), dv.to(kind)
