@@ -73,18 +73,31 @@ def test_prints_tell_results_apart_and_forgive_rounding() -> None:
     assert first == again != other
 
 
-@pytest.mark.parametrize("exercise_id", TABLES)
-def test_a_table_is_of_the_solution_and_the_cases_of_today(exercise_id: str) -> None:
-    known = fingerprints.table(exercise_id)
-    assert known is not None, f"python -m fa_toolkit.exercises.fingerprints {exercise_id}"
-    exercise = exercises.get(exercise_id)
-    assert known["cases"] == fingerprints.labels_of(exercise)
+def test_tables_are_of_the_solutions_and_the_cases_of_today() -> None:
+    stale = []
+    for exercise_id in TABLES:
+        known = fingerprints.table(exercise_id)
+        if known is None or known["cases"] != fingerprints.labels_of(exercises.get(exercise_id)):
+            stale.append(exercise_id)
+    assert not stale, f"python -m fa_toolkit.exercises.fingerprints {' '.join(stale)}"
+
+
+@pytest.mark.parametrize("exercise_id", ["02.attention", "03.rows", "05.matmul"])
+def test_a_table_names_edits_that_there_are(exercise_id: str) -> None:
+    known, exercise = fingerprints.table(exercise_id), exercises.get(exercise_id)
+    assert known is not None
     keys = {fingerprints.key_of(m) for m in mutants.edits_of(exercise_id)}
     named = {key for group in known["groups"] for key in group["keys"]}
     assert len(named & keys) >= 0.8 * len(named)
     if mutants.can_run(exercise):
         outcome = Local(exercise, exercises.solution(exercise_id)).call("case", 0, 20.0)
         assert fingerprints.alike(fingerprints.print_of(exercise, outcome), known["right"][0])
+
+
+def test_labels_of_two_cases_are_told_apart() -> None:
+    assert fingerprints._numbered(["value: a", "ragged: a", "value: a", "value: a"]) == [
+        "value: a", "ragged: a", "value: a #2", "value: a #3"
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("exercise_id", ["02.attention", "05.vector_add", "09.pages"])
@@ -143,17 +156,14 @@ def test_an_access_outside_says_whether_mask_or_address_is_wrong() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("exercise_id", TABLES)
-def test_all_edits_are_caught_and_named(exercise_id: str) -> None:
-    """Of every group of edits that nothing tells apart, one."""
+def test_an_edit_of_every_solution_is_caught_and_named(exercise_id: str) -> None:
+    """One of them, always the same; where nothing tells it from others, any of these is named."""
     exercise, known = exercises.get(exercise_id), fingerprints.table(exercise_id)
     assert known is not None
-    unnamed = []
-    for group in known["groups"]:
-        for m in edited(exercise_id, set(group["keys"]))[:1]:
-            report = report_of(exercise_id, mutants.made(exercise, m))
-            assert report.outcome == "not yet", m
-            if not report.diagnosis:
-                unnamed.append(m.text.en)
-    assert len(unnamed) <= 0.02 * len(known["groups"]), unnamed
+    groups = [g for g in known["groups"] if edited(exercise_id, set(g["keys"]))]
+    group = random.Random(exercise_id).choice(groups)
+    report = report_of(
+        exercise_id, mutants.made(exercise, edited(exercise_id, set(group["keys"]))[0])
+    )
+    assert report.outcome == "not yet" and report.diagnosis, str(report)
