@@ -94,9 +94,9 @@ def _explaining(exercise: Exercise, answer: Answer) -> list[Mutation]:
         return []  # numbers that came out as NaN whatever was done to them
     if not can_run(exercise):  # kernels are compiled here: the digits have to do
         return found[:_TOLD] if not answer.failures and len(prints) > 2 else []
-    until, kept = time.monotonic() + _SECONDS, dict[Text, Mutation]()
+    until, kept = time.process_time() + _SECONDS, dict[Text, Mutation]()
     for mutation in found[:_MOST]:
-        if time.monotonic() > until or len(kept) == _TOLD:
+        if time.process_time() > until or len(kept) == _TOLD:
             break
         if mutation.text not in kept and _gives(exercise, mutation, answer):
             kept[mutation.text] = mutation

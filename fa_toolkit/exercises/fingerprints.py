@@ -137,8 +137,8 @@ def suspects(exercise_id: str, prints: Sequence[tuple[str, str]]) -> list[Mutati
 def build(exercise: Exercise, seconds: float = math.inf) -> dict[str, Any]:
     """Run every edit on every case; groups of edits that nothing tells apart, and those that pass.
 
-    What an older table of the same solution says of the same cases is kept. After `seconds` no further edit
-    is run; the likeliest ones come first.
+    What an older table of the same solution says of the same cases is kept. After `seconds` of this
+    process no further edit is run; the likeliest ones come first.
     """
     from .checker import judge  # which looks tables up
 
@@ -150,10 +150,10 @@ def build(exercise: Exercise, seconds: float = math.inf) -> dict[str, Any]:
     senseless = set(before.get("senseless", []))
     right = _prints(exercise, cells.solution_of(exercise.id, exercise.entry))
     groups: dict[tuple[str, ...], list[str]] = {}
-    until = time.monotonic() + seconds
+    until = time.process_time() + seconds
     alive: list[str] = []
     for mutation in edits_of(exercise.id):
-        late = time.monotonic() > until and key_of(mutation) not in had
+        late = time.process_time() > until and key_of(mutation) not in had
         if late or key_of(mutation) in senseless:
             continue
         try:

@@ -130,7 +130,7 @@ def fused_rows(q, k, v, do, causal):
                 ds = p * (gt @ V[h, c0:c1].T - delta)
                 DK[h, c0:c1] += ds.T @ qt
                 DQ[h, r0:r1] += ds @ K[h, c0:c1] * sc
-    back = lambda t, like: t.reshape(like).to(q.dtype)  # noqa: E731
+    back = lambda t, like: t.reshape(like).to(q.dtype)
     return (back(O, do.shape), LSE.reshape(q.shape[:-1]), back(DQ, q.shape), back(DK, k.shape),
             back(DV, v.shape))  # fmt: skip
 

@@ -190,7 +190,7 @@ def einsum_tiles(q, k, v, do, causal):
     S = 16
     (nq, d), (nk, e) = q.shape[-2:], v.shape[-2:]
     b = math.prod(q.shape[:-2])
-    up = lambda n: n + -n % S  # noqa: E731
+    up = lambda n: n + -n % S
     Q, G = torch.zeros(b, up(nq), d), torch.zeros(b, up(nq), e)
     K, V = torch.zeros(b, up(nk), d), torch.zeros(b, up(nk), e)
     Q[:, :nq], G[:, :nq] = q.reshape(b, nq, d), do.reshape(b, nq, e)
