@@ -148,11 +148,15 @@ def build(exercise: Exercise, seconds: float = math.inf) -> dict[str, Any]:
     had = {key: dict(zip(old, group["prints"], strict=True))
            for group in before.get("groups", []) for key in group["keys"]}  # fmt: skip
     senseless = set(before.get("senseless", []))
+    unchanged = set(before.get("alive", []) if old == labels else [])
     right = _prints(exercise, cells.solution_of(exercise.id, exercise.entry))
     groups: dict[tuple[str, ...], list[str]] = {}
     until = time.process_time() + seconds
     alive: list[str] = []
     for mutation in edits_of(exercise.id):
+        if key_of(mutation) in unchanged:
+            alive.append(key_of(mutation))
+            continue
         late = time.process_time() > until and key_of(mutation) not in had
         if late or key_of(mutation) in senseless:
             continue
