@@ -68,7 +68,7 @@ TRACKS = MappingProxyType(
                     "What is asked: every quiz on the way, and four exercises for a whiteboard",
                     "面试会问的内容：一路的测验都做，练习只留四道当白板题",
                 ),
-                (0, 3, 1, 2, 4, 9, 11, 12),
+                (0, 3, 1, 2, 4, 7, 8, 9, 11, 12),
                 ("03.online", "03.merge", "04.forward", "09.split"),
             ),
             Track(
