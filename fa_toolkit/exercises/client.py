@@ -32,11 +32,7 @@ START, JUDGING = 120.0, 60.0
 
 
 def check(exercise: Exercise, fn: Callable[..., Any], *, seconds: Seconds | None = None) -> Report:
-    """Check `fn` in a process of its own.
-
-    Args:
-        seconds: how long its calls may take; more where a kernel is interpreted.
-    """
+    """Check `fn` in a process of its own; `seconds` is how long its calls may take."""
     problem = _cannot_start(exercise, fn)
     if problem is not None:
         return not_attempted(exercise, problem)
