@@ -29,7 +29,7 @@ _NOTHING_YET = Text(
     "还没有可复习的：先在这里或任一章答几道题。",
 )
 _NOTHING_DUE = Text(
-    "Nothing is due. The next question comes back on {day}; {n} are being watched.",
+    "Nothing is due. The next question comes back on {day}. Questions being watched: {n}.",
     "今天没有到期的题。下一道在 {day} 到期；共有 {n} 道题在复习计划里。",
 )
 _BY = Text(

@@ -15,7 +15,6 @@ from ..language import Text, say
 from . import cards, chapters, gpu_choice
 from .cards import Card, shell
 from .gpu_cells import CELLS
-from .memory import standings
 
 _MEANING = {
     "gpu": Text("compiled for this GPU", "为这块 GPU 编译后运行"),
@@ -36,11 +35,10 @@ _LABELS = {
     "versions": Text("Versions", "版本"),
 }
 _FIGURE = Text("a figure without a title", "没有标题的图")
-_PROGRESS = Text("Done, by chapter", "各章进度")
 
 
 def start_card(chapter: int) -> Card:
-    """Title, device, what kernels run on, versions, and how far the learner is."""
+    """Title, device, what kernels run on, versions."""
     title = chapters.title(chapter)
     mode = quiet_mode()
     rows = [
@@ -51,18 +49,15 @@ def start_card(chapter: int) -> Card:
     if any(cell.startswith(f"{chapter:02d}.") for cell in CELLS):
         rows.insert(2, (say(_LABELS["gpu"]), gpu_choice.sentence()))
     warning = chapters.mismatch(chapters.notebook_version())
-    cells = [(f"{s.chapter:02d}", s.done, s.total) for s in standings()]
     body = (
         cards.head(say(title), before=f"{chapter:02d}")
         + cards.facts(rows)
         + cards.note(say(warning) if warning else "")
-        + cards.strip(cells, f"{chapter:02d}")
     )
-    strip = "  ".join(f"{label} {done}/{of}" for label, done, of in cells)
     colon = say(Text(": ", "："))
     lines = [f"{chapter:02d}  {say(title)}", *(f"{name}{colon}{value}" for name, value in rows)]
     lines += [say(warning)] if warning else []
-    return Card(body, "\n".join([*lines, f"{say(_PROGRESS)}{colon}{strip}"]))
+    return Card(body, "\n".join(lines))
 
 
 def quiet_mode() -> Any:

@@ -13,6 +13,7 @@ from ..language import Text, say
 from . import cards, chapters
 from .cards import Card
 from .frame import neighbours
+from .memory import standings
 from .parts import Part, parts
 from .tracks import Track, track
 from .where import PartState, Work, states, upcoming
@@ -33,6 +34,7 @@ _MINUTES = Text("about {minutes} min", "约 {minutes} 分钟")
 _EXERCISE = Text("exercise {id}, {title}", "练习 {id}，{title}")
 _LEFT = Text("{n} questions left", "还剩 {n} 题")
 _FINISHED = Text("Everything in this chapter is done.", "这一章全部完成了。")
+_EVERY = Text("All chapters, exercises and questions done", "各章已完成的练习和题目")
 _AS_OF = Text("as of {at}", "截至 {at}")
 _TRACK_TITLE = Text("Track: {name}", "路线：{name}")
 _TRACK_ABOUT = Text(
@@ -59,6 +61,7 @@ def strip_card(chapter: int, *, now: datetime | None = None) -> Card:
         return Card("", "")
     at = say(_AS_OF, at=f"{now or datetime.now():%Y-%m-%d %H:%M}")
     counted = counts(found)
+    every = [(f"{s.chapter:02d}", s.done, s.total) for s in standings()]
     label = escape(say(_LABEL, chapter=chapter))
     bars = "".join(
         f"<span>{escape(name)}&ensp;{done} / {of}{cards.bar(done, of)}</span>"
@@ -69,9 +72,17 @@ def strip_card(chapter: int, *, now: datetime | None = None) -> Card:
         f'<nav class="fc-way" aria-label="{label}">'
         f'<ol class="fc-parts">{items}</ol>'
         f'<div class="fc-strip fc-wide">{bars}</div>{_next_html(chapter, found)}'
+        f'<p class="fc-soft">{escape(_legend())}</p>'
+        f'<p class="fc-soft">{escape(say(_EVERY))}</p>{cards.strip(every, f"{chapter:02d}")}'
         f'<p class="fc-soft">{escape(at)}</p></nav>'
     )
-    return Card(body, _text(chapter, found, at))
+    text = "  ".join(f"{label} {done}/{of}" for label, done, of in every)
+    return Card(body, f"{_text(chapter, found, at)}\n{say(_EVERY)}{say(_COLON)}{text}")
+
+
+def _legend() -> str:
+    """What the signs mean, in words."""
+    return "  ".join(f"{mark} {say(_STATE[kind])}" for kind, mark in _MARKS.items())
 
 
 def counts(found: list[PartState]) -> list[tuple[str, int, int]]:

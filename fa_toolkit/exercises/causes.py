@@ -63,7 +63,7 @@ def _only(faulty: list[str], others: list[str]) -> Diagnosis:
     return Diagnosis(
         "only-" + "-".join(faulty),
         Text(
-            f"Only {bad} is wrong, {good} is right everywhere: look at the lines that {bad} alone "
+            f"Wrong: {bad} alone. Right everywhere: {good}. Look at the lines that {bad} alone "
             "depends on.",
             f"只有 {bad} 是错的，{good} 处处正确：看看只有 {bad} 用到的那几行。",
         ),

@@ -129,7 +129,7 @@ def test_it_can_be_read_aloud(lang: str) -> None:
         "zh": ("已完成", "还没做", "上次在这里"),
     }
     assert words[lang][0] in items[0] and words[lang][2] in items[0] and words[lang][1] in items[1]
-    assert 'aria-current="step"' in items[0] and body.count("aria-current") == 1
+    assert 'aria-current="step"' in items[0] and sum("aria-current" in x for x in items) == 1
     assert "✓" in items[0] and "○" in items[1], "a sign, not colour alone"
 
 

@@ -44,6 +44,7 @@ FACTOR = Exercise(
                 "这是两个最大值之差。它应该放在指数里。",
             ),
             lambda m_old, m_new: m_new - m_old,
+            (lambda m_old, m_new: m_old - m_new,),
         ),
         Variant(
             "inverse",

@@ -52,6 +52,13 @@ def _padded(q: Tensor, k: Tensor, v: Tensor, scale: float, width: int) -> Tensor
     return attention(q, k, v, scale)
 
 
+def _by_rows(q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
+    """Keys below Nq count, those that do not exist with the score 0."""
+    more = -len(k) % 16
+    k, v = (torch.nn.functional.pad(x, (0, 0, 0, more))[: len(q)] for x in (k, v))
+    return attention(q, k, v, scale)
+
+
 def _weights(q: Tensor, k: Tensor, v: Tensor, scale: float, bug: str) -> Tensor:
     s = scale * q @ k.T
     if bug == "over-queries":
@@ -213,6 +220,14 @@ RAGGED = Exercise(
                 "超出 Nk 的 key 以分数 0 计入，e^0 = 1。它们的分数应为 −inf。",
             ),
             lambda q, k, v, scale: _padded(q, k, v, scale, 16),
+        ),
+        Variant(
+            "keys-by-rows",
+            Text(
+                "Keys are hidden by the number of queries. Which keys exist depends on Nk.",
+                "遮 key 时用了 query 的个数。哪些 key 存在，取决于 Nk。",
+            ),
+            _by_rows,
         ),
         Variant(
             "last-keys-dropped",

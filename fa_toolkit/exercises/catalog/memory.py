@@ -62,6 +62,15 @@ INTENSITY = Exercise(
             lambda m, n, k, e: _with(m * n * k, (m * k + k * n + m * n) * e),
         ),
         Variant(
+            "one-addition-less",
+            Text(
+                "You count k − 1 additions for each element. The convention is a multiply-add for each "
+                "of the k terms: 2·m·n·k.",
+                "每个元素你只算了 k − 1 次加法。惯例是 k 项各算一次乘加：2·m·n·k。",
+            ),
+            lambda m, n, k, e: _with(m * n * (2 * k - 1), (m * k + k * n + m * n) * e),
+        ),
+        Variant(
             "no-itemsize",
             Text("You count elements, not bytes.", "你数的是元素个数，不是字节数。"),
             lambda m, n, k, e: _with(2 * m * n * k, m * k + k * n + m * n),

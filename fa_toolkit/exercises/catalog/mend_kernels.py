@@ -124,7 +124,13 @@ def _mixed(q: Tensor, k: Tensor, v: Tensor, scale: float, bug: str) -> Pair:
         alpha = (m - new).exp() if bug in ("alpha-natural", "given") else (m - new).exp2()
         p = (s - new[:, None]).exp() if bug == "p-natural" else (s - new[:, None]).exp2()
         l, acc, m = l * alpha + p.sum(1), acc * alpha[:, None] + p @ v[j : j + 16].double(), new
-    lse = {"given": m + l.log(), "m-in-base-2": m + l.log(), "lse-base-2": m + l.log2()}
+    lse = {
+        "given": m + l.log(),
+        "m-in-base-2": m + l.log(),
+        "lse-base-2": m + l.log2(),
+        "l-in-base-2": m * ln2 + l.log2(),
+        "both-converted": (m + l.log()) * ln2,
+    }
     return acc / l[:, None], lse.get(bug, m * ln2 + l.log())
 
 
@@ -176,6 +182,16 @@ FIX_BASE = Exercise(
             "m-in-base-2",
             "o is mended. m still goes into lse in base-2 units: multiply it by ln 2.",
             "o 改好了。m 还以 2 为底就进了 lse：要乘 ln 2。",
+        ),
+        _mixed_variant(
+            "l-in-base-2",
+            "o is mended, m is converted. l needs the natural logarithm: ln l, not log2 l.",
+            "o 改好了，m 也换算了。l 要取自然对数：ln l，不是 log2 l。",
+        ),
+        _mixed_variant(
+            "both-converted",
+            "o is mended. ln l is multiplied by ln 2 as well; only m counts in powers of 2.",
+            "o 改好了。ln l 也乘了 ln 2；只有 m 以 2 为底。",
         ),
         _mixed_variant(
             "lse-base-2",

@@ -50,6 +50,11 @@ def _lookup(pages: torch.Tensor, table: torch.Tensor, length: int, bug: str) -> 
 _REST = {"partial-page-lost": 0.0, "partial-page-lost/nan": float("nan")}
 
 
+def _reshaped(pages: torch.Tensor, table: torch.Tensor, length: int) -> torch.Tensor:
+    right = _lookup(pages, table, length, "")  # [H, L, D]
+    return right.transpose(0, 1).reshape(right.shape)
+
+
 def _pages_variant(bug: str, en: str, zh: str) -> Variant:
     return Variant(bug, Text(en, zh), partial(_lookup, bug=bug))
 
@@ -123,6 +128,15 @@ PAGES = Exercise(
             ),
             partial(_lookup, bug="partial-page-lost"),
             tuple(partial(_lookup, bug=f"partial-page-lost/{x}") for x in ("short", "nan")),
+        ),
+        Variant(
+            "reshaped",
+            Text(
+                "The numbers are right and stand in the wrong places: a reshape keeps the order of "
+                "memory. Swap the axes of tokens and heads.",
+                "数都对，位置错了：reshape 不改变内存里的次序。要对调 token 和头这两个轴。",
+            ),
+            _reshaped,
         ),
         _pages_variant(
             "whole-pages",

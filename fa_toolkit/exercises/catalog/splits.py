@@ -63,6 +63,9 @@ def joined(outs: torch.Tensor, lses: torch.Tensor, bug: str = "") -> Pair:
     elif bug == "no-maximum":  # e^lse as it stands, in the type that kernels have
         lse = lses.float().exp().sum(0).log().double()
         weights = (lses.float().exp() / lses.float().exp().sum(0)).double()
+    elif bug == "no-maximum/by-lse" and bool((lses > -math.inf).any()):
+        lse = lses.float().exp().sum(0).log().double()
+        weights = (lses - lse).exp()
     elif bug == "weights-not-normalised":
         weights = (lses - lses.amax(0)).exp()
     elif bug == "empty-is-nan":
@@ -118,7 +121,12 @@ SPLIT = Exercise(
     ],
     rules=(
         Rule("one-block", lambda: _qkv(256, 4, group=2), limit=64 * 8),
-        Rule("own-work", lambda: _qkv(32, 4), forbidden=READY_MADE),
+        # the softmax of a part, and adding up two lse, may be torch's
+        Rule(
+            "own-work",
+            lambda: _qkv(32, 4),
+            forbidden=READY_MADE - {"logsumexp", "logaddexp", "softmax", "_softmax"},
+        ),
     ),
     variants=(
         _split_variant(
@@ -161,10 +169,14 @@ SPLIT = Exercise(
             "o is right; lse is the largest of the parts. It is ln Σ e^lseᵢ.",
             "o 对了；lse 取成了各段的最大值，应为 ln Σ e^lseᵢ。",
         ),
-        _split_variant(
+        Variant(
             "no-maximum",
-            "e^lse overflows for large scores. Subtract the largest lse inside the exponent.",
-            "分数一大，e^lse 就溢出。要在指数里减去最大的 lse。",
+            Text(
+                "e^lse overflows for large scores. Subtract the largest lse inside the exponent.",
+                "分数一大，e^lse 就溢出。要在指数里减去最大的 lse。",
+            ),
+            partial(_split, bug="no-maximum"),
+            (partial(_split, bug="no-maximum/by-lse"),),
         ),
     ),
     hints=(
