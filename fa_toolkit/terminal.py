@@ -203,6 +203,8 @@ def _line(ask: Ask, prompt: str) -> str:
 
 def check(exercise: str | None, target: str | None) -> int:
     """Check a solution in a file; 0 if it passed."""
+    if target is not None:
+        _file_of(target)  # before anything heavy is loaded
     from . import exercises
     from .course.memory import record_report
 
@@ -227,8 +229,8 @@ def load_function(target: str, *, entry: str = "", triton: bool = False) -> Call
         ArgumentError: if there is no such file or function, it does not run, or there are several
             functions to choose from.
     """
-    path, _, name = target.rpartition(":") if re.search(r"\.py:\w+$", target) else (target, "", "")
-    module = _load(Path(path), triton=triton)
+    path, name = _file_of(target)
+    module = _load(path, triton=triton)
     own = {
         key: value
         for key, value in vars(module).items()
@@ -256,6 +258,20 @@ def load_function(target: str, *, entry: str = "", triton: bool = False) -> Call
     )
 
 
+def _file_of(target: str) -> tuple[Path, str]:
+    """The file and, if `target` names one, the function.
+
+    Raises:
+        ArgumentError: if there is no such file.
+    """
+    path, _, name = target.rpartition(":") if re.search(r"\.py:\w+$", target) else (target, "", "")
+    if not Path(path).is_file():
+        raise ArgumentError(
+            "file", expected=Text("a Python file that exists", "一个存在的 Python 文件"), got=path
+        )
+    return Path(path), name
+
+
 def _load(path: Path, *, triton: bool) -> ModuleType:
     """Run the learner's file as a module of its own, kernels deciding their mode before Triton."""
     if triton:
@@ -263,7 +279,7 @@ def _load(path: Path, *, triton: bool) -> ModuleType:
 
         kernels.mode()
     spec = importlib.util.spec_from_file_location("fa_solution", path)
-    if spec is None or spec.loader is None or not path.is_file():
+    if spec is None or spec.loader is None:
         raise ArgumentError(
             "file", expected=Text("a Python file", "一个 Python 文件"), got=str(path)
         )

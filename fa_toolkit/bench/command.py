@@ -49,8 +49,10 @@ _HELP = {
     "lang": Text("en or zh", "en 或 zh"),
 }
 _NO_GPU = Text(
-    "No GPU here: bytes and tiled torch are measured; GPU figures below are recorded ones.",
-    "这里没有 GPU：只测字节数和分块 torch；下面的 GPU 数字是记录下来的。",
+    "No GPU here: bytes, memory and tiled torch are measured; GPU figures below are recorded ones. "
+    "Tiled torch is written to be read: its bytes and its memory mean something, its time does not.",
+    "这里没有 GPU：只测字节数、内存和分块 torch；下面的 GPU 数字是记录下来的。"
+    "分块 torch 是写给人读的：看它的字节数和内存，别看它的时间。",
 )
 _RECORDED = Text("Recorded, not measured here: {title}", "记录，并非在这里测得：{title}")
 _WROTE = Text("written: {path}", "已写入：{path}")

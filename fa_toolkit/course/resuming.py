@@ -5,6 +5,9 @@ Reads the store and the notebooks' names; starts nothing and imports nothing hea
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +30,7 @@ _GONE = Text(
     "你上次在第 {number:02d} 章，它已经不在这里了。打开 {chapter}。",
 )
 _ANOTHER = Text(
-    "Another chapter: fa lab 5. All of them: {all}.", "打开别的章：fa lab 5。共有：{all}。"
+    "Another chapter: {fa} lab 5. All of them: {all}.", "打开别的章：{fa} lab 5。共有：{all}。"
 )
 _COMMA = Text(", ", "、")
 
@@ -93,7 +96,15 @@ def _title(chapter: int, name: str) -> str:
 
 def _others(folder: Path) -> str:
     found = sorted({path.name[:2] for path in folder.glob("[0-9][0-9]_*.ipynb")})
-    return say(_ANOTHER, all=say(_COMMA).join(found))
+    return say(_ANOTHER, fa=_command(), all=say(_COMMA).join(found))
+
+
+def _command() -> str:
+    """How `fa` is called here: by its name where a shell finds it, else by where it lies."""
+    beside = Path(sys.executable).with_name("fa")
+    if shutil.which("fa") or not beside.is_file():
+        return "fa"
+    return os.path.relpath(beside) if beside.is_relative_to(Path.cwd()) else str(beside)
 
 
 def _place() -> reading.Place | None:

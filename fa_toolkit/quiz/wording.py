@@ -10,7 +10,7 @@ PROGRESS = Text("{answered} of {total} answered", "已答 {answered} / {total}")
 MEAN = Text("mean score {mean}", "平均 {mean} 分")
 DOT = Text("Question {n}, {state}", "第 {n} 题，{state}")
 OF_100 = Text("of 100", "/ 100")
-REREAD = Text("Reread chapter {chapter}", "重读第 {chapter} 章")
+REREAD = Text("See chapter {chapter}", "见第 {chapter} 章")
 FOUND_BY = Text("found by {model}", "由 {model} 指出")
 SELF_CORRECTED = Text(
     "Here the article corrects what its own origin said.", "这一点是文章对自己原稿的更正。"

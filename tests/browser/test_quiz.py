@@ -109,7 +109,7 @@ def test_every_kind_can_be_answered_in_chinese(lab: Lab) -> None:
         page.locator(".fq-main").first.click()
         assert "还不对" in headline(page)
         file = page.locator("[data-commandlinker-command]")
-        assert file.inner_text() == "重读第 04 章"
+        assert file.inner_text() == "见第 04 章"
         go(page, 5)
         page.locator('.fq-order button[data-way="down"]').first.press("ArrowDown")
         assert page.evaluate("document.activeElement.dataset.way") == "down"
