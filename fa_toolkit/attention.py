@@ -11,7 +11,7 @@ from typing import Literal, overload
 import torch
 from torch import Tensor
 
-from .door import Impl, autocast, check_flag, check_sink, choose, refuse, seed_tensor
+from .door import Impl, autocast, check_flag, check_sink, choose, has_tangent, refuse, seed_tensor
 from .operator import Options, refuse_transforms, run_attention
 from .reference import check_dropout
 from .reference.inputs import check_scalars, check_tensors, problem_of
@@ -166,7 +166,7 @@ def attend(
     if torch.compiler.is_compiling():  # the operator's own checks speak at run time
         left, right = (-1, -1) if window is None else window
     else:
-        if torch._C._are_functorch_transforms_active():
+        if torch._C._are_functorch_transforms_active() or has_tangent(q, k, v, sink):
             refuse_transforms()
         batches: tuple[Tensor, ...] = (q, k, v)
         if cu_seqlens is not None:

@@ -71,12 +71,12 @@ def _for_jupyter(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _mend_streams() -> None:
-    """A sign that the terminal's encoding lacks becomes `?`; a stream that was closed is empty."""
+    """A sign that the terminal's encoding lacks becomes a stand-in; a closed stream is empty."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115  (to the process's end)
-        elif mode == "w" and hasattr(stream, "reconfigure"):
+        elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
 
 
@@ -244,7 +244,9 @@ def _doctor(options: argparse.Namespace) -> int:
     else:
         from rich.console import Console
 
-        console = Console(highlight=False)
+        from .terminal import sized
+
+        console = sized(Console(highlight=False))
         console.print(found.table())
         console.print(f"\n{found.verdict}", style="green" if found.ok else "bold red")
     return DONE if found.ok else NOT_SO
@@ -264,7 +266,7 @@ def _quiz(options: argparse.Namespace) -> int:
 def _review(options: argparse.Namespace) -> int:
     from .rehearsing import review
 
-    return review(max(1, options.limit), by=options.by)
+    return review(options.limit, by=options.by)
 
 
 def _interview(options: argparse.Namespace) -> int:

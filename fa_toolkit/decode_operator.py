@@ -111,7 +111,7 @@ def refuse_gradients(*_: Any, **__: Any) -> NoReturn:
 
 
 def refuse_decode_transforms() -> NoReturn:
-    """Say that vmap and the transforms of torch.func stop here.
+    """Say that vmap, forward-mode differentiation and the transforms of torch.func stop here.
 
     Raises:
         BackendUnavailable: always.
@@ -119,7 +119,10 @@ def refuse_decode_transforms() -> NoReturn:
     raise BackendUnavailable(
         "flash_decode",
         expected=Text("a plain call", "普通调用"),
-        got=Text("a call inside vmap or another transform of torch.func", "在 vmap 或 torch.func 变换中调用"),
+        got=Text(
+            "a call inside vmap, forward-mode AD or another transform of torch.func",
+            "在 vmap、前向模式微分或 torch.func 变换中调用",
+        ),
         hint=Text("sequences as the first axis of q and of seq_lens", "把序列作为 q 与 seq_lens 的第一个维度"),
     )  # fmt: skip
 

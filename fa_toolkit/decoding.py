@@ -5,6 +5,7 @@ Compilation and the refusal of gradients are the operator's, see `decode_operato
 
 from __future__ import annotations
 
+import operator
 from typing import Literal, overload
 
 import torch
@@ -16,7 +17,7 @@ from .decode_operator import (
     refuse_decode_transforms,
     refuse_gradients,
 )
-from .door import Impl, choose, costs_nothing_to_look, refuse
+from .door import Impl, check_sink, choose, costs_nothing_to_look, has_tangent, refuse
 from .errors import ArgumentError
 from .language import Text
 from .reference.cache import decode_problem, with_queries
@@ -126,9 +127,9 @@ def flash_decode(
         validate = costs_nothing_to_look(*tables)
     chosen = choose(impl, q)
     refuse(chosen, q.dtype)
-    left, right = (-1, -1) if window is None else window
+    left, right = (-1, -1) if window is None or not torch.compiler.is_compiling() else window
     if not torch.compiler.is_compiling():  # there the implementation's own checks speak
-        if torch._C._are_functorch_transforms_active():
+        if torch._C._are_functorch_transforms_active() or has_tangent(q, k_cache, v_cache, sink):
             refuse_decode_transforms()
         problem = decode_problem(
             q, k_cache, v_cache, seq_lens, block_table, causal=causal, window=window, sink=sink
@@ -138,6 +139,9 @@ def flash_decode(
         everything = problem.len_q + problem.len_k  # a wider window hides nothing and fits 64 bits
         left, right = (min(side, everything) for side in problem.window or (-1, -1))
         causal = problem.causal
+        if num_splits is not None:  # a part holds at least one key
+            num_splits = min(operator.index(num_splits), max(1, problem.len_k))
+        check_sink(sink, q)
     options = DecodeOptions(
         causal, left, right, softcap or 0.0, scale, num_splits, bool(validate), chosen
     )
@@ -147,7 +151,7 @@ def flash_decode(
 
 
 def _check_splits(num_splits: int | None) -> None:
-    whole = isinstance(num_splits, int) and not isinstance(num_splits, bool)
+    whole = hasattr(num_splits, "__index__") and not isinstance(num_splits, (bool, Tensor))
     if num_splits is not None and not (whole and num_splits >= 1):
         raise ArgumentError(
             "num_splits",

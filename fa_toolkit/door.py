@@ -5,10 +5,12 @@ Computes no attention.
 
 from __future__ import annotations
 
+import operator
 from typing import Literal, get_args
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from .errors import ArgumentError, BackendUnavailable, DeviceError, DtypeError
 from .language import Text
@@ -66,6 +68,14 @@ def costs_nothing_to_look(*tensors: Tensor) -> bool:
     )
 
 
+def has_tangent(*tensors: Tensor | None) -> bool:
+    """Whether forward-mode differentiation is under way with one of these."""
+    if forward_ad._current_level < 0:
+        return False
+    parts = [forward_ad.unpack_dual(x) for x in tensors if x is not None]  # type: ignore[no-untyped-call]
+    return any(part.tangent is not None for part in parts)
+
+
 def check_flag(name: str, value: bool | None) -> None:
     """Refuse what is neither True, False nor None.
 
@@ -99,5 +109,5 @@ def seed_tensor(seed: int | Tensor | None, q: Tensor) -> Tensor:
         return torch.randint(-(2**63), 2**63 - 1, (1,), dtype=torch.int64, device=q.device)
     if isinstance(seed, Tensor):
         return seed.detach().reshape(1).to(q.device)
-    wrapped = (seed + 2**63) % 2**64 - 2**63
+    wrapped = (operator.index(seed) + 2**63) % 2**64 - 2**63
     return torch.full((1,), wrapped, dtype=torch.int64, device=q.device)

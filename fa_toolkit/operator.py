@@ -229,7 +229,7 @@ def _refuse_second_derivative(ctx: Any, *grads: Any) -> NoReturn:
 
 
 def refuse_transforms() -> NoReturn:
-    """Say that vmap and the transforms of torch.func stop here.
+    """Say that vmap, forward-mode differentiation and the transforms of torch.func stop here.
 
     Raises:
         BackendUnavailable: always.
@@ -237,7 +237,10 @@ def refuse_transforms() -> NoReturn:
     raise BackendUnavailable(
         "flash_attention",
         expected=Text("a plain call", "普通调用"),
-        got=Text("a call inside vmap or another transform of torch.func", "在 vmap 或 torch.func 变换中调用"),
+        got=Text(
+            "a call inside vmap, forward-mode AD or another transform of torch.func",
+            "在 vmap、前向模式微分或 torch.func 变换中调用",
+        ),
         hint=Text(
             "batch and heads as axes of the tensors; reference.attention can be transformed",
             "把批次和头作为张量的维度；reference.attention 可以变换",

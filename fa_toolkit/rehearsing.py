@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ _TIME = Text("[{left} left]", "[剩余 {left}]")
 _LATE = Text("[time is up: finish this answer]", "[时间到：答完这一题]")
 _SAVED = Text("Report written to {path}.", "报告已写入 {path}。")
 _ENDINGS = Text("a new file ending in .md or .html", "以 .md 或 .html 结尾的新文件")
+_FOLDER = Text("a folder that exists and can be written", "存在并且可写的文件夹")
+_AT_LEAST_ONE = Text("a number of questions, 1 or more", "题数，至少 1")
 _CONFIRM = Text(
     'This forgets {n} answers, for good. Type "{phrase}" to go on: ',
     "这会把 {n} 条作答全部删除，无法恢复。要继续请输入“{phrase}”：",
@@ -34,8 +37,10 @@ def review(limit: int, *, by: str | None = None, ask: Ask = input) -> int:
         by: the day of an interview, kept from now on; "none" forgets it.
 
     Raises:
-        ArgumentError: if it is no day to come.
+        ArgumentError: if it is no day to come, or `limit` no number of questions.
     """
+    if limit < 1:
+        raise ArgumentError("--limit", expected=_AT_LEAST_ONE, got=str(limit))
     from .course.memory import store
     from .course.rehearsal import REVIEW, due, nothing_due, plan_by
     from .quiz import load_bank
@@ -84,8 +89,9 @@ def interview(
     from .course.rehearsal import interview_state, plan
     from .interview import export
 
-    if save is not None and (save.suffix not in (".md", ".html") or save.exists()):
-        raise ArgumentError("--save", expected=_ENDINGS, got=str(save))
+    if save is not None:
+        save = save.expanduser()
+        _can_be_saved(save)
     out, held = console(), interview_state(**options)
     chapters = () if everything else held.opened
     held.start(plan(minutes, topics, level, held.bank, chapters))
@@ -133,6 +139,18 @@ def _one(held: Any, ask: Ask, out: Any) -> None:
 
 def _clock(held: Any, shown: Any) -> str:
     return say(_TIME, left=shown(held.left)) if held.left > 0 else say(_LATE)
+
+
+def _can_be_saved(path: Path) -> None:
+    """Refuse a place for the report before there is one.
+
+    Raises:
+        ArgumentError: naming the file or its folder.
+    """
+    if path.suffix not in (".md", ".html") or path.exists():
+        raise ArgumentError("--save", expected=_ENDINGS, got=str(path))
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
+        raise ArgumentError("--save", expected=_FOLDER, got=str(path.parent))
 
 
 def _write(path: Path, text: str) -> None:

@@ -27,7 +27,8 @@ def is_plain(*tensors: Tensor) -> bool:
         not torch.compiler.is_compiling()
         and torch._C._len_torch_dispatch_stack() == 0
         and forward_ad._current_level < 0
-        and all(type(x) is Tensor and not x.is_meta for x in tensors)
+        # a tensor with the negative bit holds the numbers of another sign, which dispatch resolves
+        and all(type(x) is Tensor and not x.is_meta and not x.is_neg() for x in tensors)
         and not (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import re
+import shutil
 import string
 import sys
 import textwrap
@@ -308,7 +309,14 @@ def console() -> Console:
     goes into a file or a pipe is not broken at all.
     """
     whole = current() == "zh" or not sys.stdout.isatty()
-    return Console(highlight=False, markup=False, soft_wrap=whole)
+    return sized(Console(highlight=False, markup=False, soft_wrap=whole))
+
+
+def sized(made: Console) -> Console:
+    """With a width also where COLUMNS is 0, by which terminals say that they do not know it."""
+    if made.width < 1:
+        made.width = shutil.get_terminal_size().columns
+    return made
 
 
 def _memory(chapter: int) -> tuple[Any, Any, Any]:

@@ -141,7 +141,8 @@ def flash_attention_varlen(
 
 def _check_longest(**longest: int | None) -> None:
     for name, value in longest.items():
-        if value is not None and (not isinstance(value, int) or value < 0):
+        whole = hasattr(value, "__index__") and not isinstance(value, bool)
+        if value is not None and not (whole and value >= 0):
             raise ArgumentError(
                 name,
                 expected=Text("a whole number 0 or more", "不小于 0 的整数"),

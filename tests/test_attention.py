@@ -17,6 +17,7 @@ from oracles import (
     make_qkv,
     truth,
 )
+from torch.autograd import forward_ad
 
 import fa_toolkit as fa
 from fa_toolkit import flash_attention, tiled
@@ -183,6 +184,10 @@ def _call(**changes: Any) -> Any:
         ({"sink": torch.ones(4).int()}, DtypeError, "sink"),
         ({"dropout_p": 1.0}, ArgumentError, "dropout_p"),
         ({"dropout_p": 0.1, "seed": torch.ones(1)}, DtypeError, "seed"),
+        ({"dropout_p": 0.1, "seed": 42.0}, ArgumentError, "seed"),
+        ({"dropout_p": None}, ArgumentError, "dropout_p"),
+        ({"dropout_p": "x"}, ArgumentError, "dropout_p"),
+        ({"scale": 3e38}, ArgumentError, "scale"),
         ({"impl": "cuda"}, ArgumentError, '"auto" | "triton"'),
         ({"q": None}, DtypeError, "q: expected a torch tensor, got NoneType"),
         ({"k": [1.0]}, DtypeError, "k: expected a torch tensor, got list"),
@@ -268,3 +273,36 @@ def test_a_tile_is_a_tile_shape(tile: Any) -> None:
     q, k, v = make_qkv(SMALL)
     with using("en"), pytest.raises(ArgumentError, match="tile: expected TileShape"):
         tiled.flash_forward(q, k, v, tile=tile)
+
+
+@pytest.mark.parametrize("impl", ["triton", "tiled", "reference"])
+def test_a_tensor_with_the_negative_bit_is_what_it_shows(impl: Any) -> None:
+    if impl == "triton" and fa.kernels.mode() != "interpreter":
+        pytest.skip("CPU tensors need the interpreter")
+    q, k, v = torch.randn(3, 1, 2, 5, 16).unbind(0)
+    turned = torch.complex(v, v).conj().imag
+    assert turned.is_neg()
+    for which in range(3):
+        plain, lazy = [q, k, v], [q, k, v]
+        plain[which] = -v
+        lazy[which] = turned
+        assert torch.equal(flash_attention(*lazy, impl=impl), flash_attention(*plain, impl=impl))
+
+
+# torch's own make_dual loads scripts the first time
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+def test_forward_mode_differentiation_is_refused() -> None:
+    q, k, v = torch.randn(3, 1, 2, 5, 16).unbind(0)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(q, q)
+        with pytest.raises(BackendUnavailable, match="forward-mode"):
+            flash_attention(dual, k, v)
+        with pytest.raises(BackendUnavailable, match="forward-mode"):
+            fa.flash_decode(dual[:, :, 0], k, v, seq_lens=torch.tensor([5], dtype=torch.int32))
+        assert flash_attention(q, k, v).shape == q.shape
+
+
+def test_a_seed_of_numpy_is_a_seed() -> None:
+    x = torch.ones(1, 1, 32, 16)
+    mine, numpys = (flash_attention(x, x, x, dropout_p=0.5, seed=s) for s in (3, np.int64(3)))
+    assert torch.equal(mine, numpys)

@@ -109,6 +109,9 @@ def test_a_fixed_number_of_splits_gives_the_bits_of_any_batch(splits: int) -> No
         ({"impl": "cuda"}, ArgumentError, "impl"),
         ({"num_splits": 0}, ArgumentError, "num_splits"),
         ({"num_splits": 1.5}, ArgumentError, "num_splits"),
+        ({"window": 5}, ArgumentError, "window"),
+        ({"window": (1, 2, 3)}, ArgumentError, "window"),
+        ({"sink": torch.ones(2, dtype=torch.int32)}, DtypeError, "sink"),
         ({"softcap": -1.0}, ArgumentError, "softcap"),
         ({"window": (-2, 0)}, ArgumentError, "window left"),
         ({"seq_lens": INT.long()}, DtypeError, "seq_lens"),
@@ -135,3 +138,9 @@ def test_float64_has_no_kernel_and_says_so_in_chinese() -> None:
 def test_autocast_leaves_the_cache_alone() -> None:
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert flash_decode(**good(), impl="tiled").dtype == torch.float32
+
+
+def test_more_splits_than_keys_are_as_many_as_keys() -> None:
+    q, cache = torch.randn(2, 2, 4), torch.randn(2, 1, 8, 4)
+    call = {"q": q, "k_cache": cache, "v_cache": cache, "seq_lens": INT}
+    assert torch.equal(flash_decode(**call, num_splits=10**9), flash_decode(**call, num_splits=8))

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ..errors import ArgumentError, DtypeError
 from ..language import Text
+from .inputs import number
 
 ROUNDS = 10
 RANDOM_BITS = 31  # of a random number that decide about one entry
@@ -73,7 +74,7 @@ def check_dropout(dropout_p: float, seed: int | Tensor | None) -> float:
         ArgumentError: if it is outside [0, 1), or there is dropout and no seed that is whole.
         DtypeError: if the seed is a tensor other than one int64.
     """
-    p = float(dropout_p)
+    p = number("dropout_p", dropout_p)
     if not 0 <= p < 1:
         raise ArgumentError(
             "dropout_p", expected=Text("0 <= p < 1", "0 <= p < 1"), got=repr(dropout_p)

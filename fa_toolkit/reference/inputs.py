@@ -112,10 +112,10 @@ def check_scalars(
             is negative.
     """
     root = math.sqrt(problem.head_dim)
-    scale = 1.0 / root if scale is None else _number("scale", scale)
-    cap = 0.0 if softcap is None else _number("softcap", softcap)
+    scale = 1.0 / root if scale is None else number("scale", scale)
+    cap = 0.0 if softcap is None else number("softcap", softcap)
     limits = torch.finfo(torch.float64 if problem.dtype == "float64" else torch.float32)
-    if not abs(scale) <= limits.max:
+    if not abs(scale) <= limits.max / 2:  # in base 2 it is 1.44 times as large
         raise ArgumentError("scale", expected=Text("a finite number", "有限的数"), got=repr(scale))
     if not (cap == 0 or limits.tiny <= cap <= limits.max):
         expected = Text("a finite number, 0 or more", "不小于 0 的有限数")
@@ -126,7 +126,12 @@ def check_scalars(
     return scale, cap
 
 
-def _number(name: str, value: object) -> float:
+def number(name: str, value: object) -> float:
+    """`value` as a float.
+
+    Raises:
+        ArgumentError: if it is no number, or one that asks for a gradient.
+    """
     if getattr(value, "requires_grad", False):
         raise ArgumentError(
             name,
