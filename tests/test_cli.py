@@ -433,6 +433,28 @@ def test_a_closed_or_full_stream_is_no_traceback(stream: str, code: int, tmp_pat
     assert "Traceback" not in ran.stderr and ran.returncode == code, ran.stderr
 
 
+@pytest.mark.parametrize("command", [["quiz", "12"], ["interview", "--all"]], ids=" ".join)
+def test_an_answer_that_the_encoding_cannot_read_is_no_traceback(
+    command: list[str], tmp_path: Path
+) -> None:
+    typed = "最大值 é\n".encode() * 2 + b"q\n"
+    ran = subprocess.run(
+        [sys.executable, "-m", "fa_toolkit", *command],
+        cwd=ROOT, capture_output=True, timeout=120, check=False, input=typed,
+        env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert ran.returncode == 0 and b"Traceback" not in ran.stderr, ran.stderr
+
+
+def test_a_width_of_nothing_is_an_unknown_width(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "0")
+    assert terminal.console().width >= 40
+    assert cli.main(["progress"]) == 0
+    assert capsys.readouterr().out.strip()
+
+
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_an_encoding_without_our_signs_is_no_traceback(lang: str) -> None:
     for encoding in ("ascii", "cp1252"):

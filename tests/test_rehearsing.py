@@ -88,6 +88,19 @@ def test_review_asks_what_is_due_and_keeps_the_answer(
     assert len(store().attempts("Q-00-first-win")) == 2
 
 
+@pytest.mark.parametrize("limit", ["-5", "0"])
+def test_a_limit_below_one_is_refused(limit: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["review", "--limit", limit]) == cli.MISUSED
+    assert f"1 or more, got {limit}" in capsys.readouterr().err
+
+
+def test_the_days_to_an_interview_are_counted_in_words() -> None:
+    assert "2026-03-21, tomorrow." in rehearsal.plan_by("2026-03-21")
+    assert "2026-03-22, in 2 days." in rehearsal.plan_by("2026-03-22")
+    with using("zh"):
+        assert "就是明天。" in rehearsal.plan_by("2026-03-21")
+
+
 def test_a_review_card_holds_the_due_questions_in_order(answer: Any) -> None:
     answer("O1", 30)
     answer("Q-00-first-win", 5, 0)
@@ -230,8 +243,28 @@ def test_an_interview_in_the_terminal(capsys: pytest.CaptureFixture[str], tmp_pa
         rehearsing.interview(*options, save=target, ask=answers())
     with pytest.raises(ArgumentError, match="save"):
         rehearsing.interview(*options, save=tmp_path / "x.pdf", ask=answers())
+
+    folder = tmp_path / "gone"
+    folder.mkdir()
+
+    def leave(prompt: str) -> str:
+        folder.rmdir()
+        raise EOFError
+
     with pytest.raises(StoreError):
-        rehearsing.interview(*options, save=tmp_path / "no" / "x.md", ask=answers())
+        rehearsing.interview(*options, save=folder / "x.md", ask=leave)
+
+
+def test_a_report_without_a_folder_is_refused_before_the_first_question(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def ask(prompt: str) -> str:
+        raise AssertionError("it began")
+
+    where = tmp_path / "no" / "x.md"
+    with pytest.raises(ArgumentError, match=rf"a folder that exists.*{where.parent}\."):
+        rehearsing.interview(10, [], "adaptive", everything=True, save=where, ask=ask)
+    assert capsys.readouterr().out == ""
 
 
 def test_ctrl_c_ends_with_the_report(capsys: pytest.CaptureFixture[str]) -> None:

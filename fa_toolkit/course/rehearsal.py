@@ -33,10 +33,12 @@ _NOTHING_DUE = Text(
     "今天没有到期的题。下一道在 {day} 到期；共有 {n} 道题在复习计划里。",
 )
 _BY = Text(
-    "Interview on {day}, {days} days from now. Questions that would come back after it are asked "
+    "Interview on {day}, {days}. Questions that would come back after it are asked "
     "again in the days before it: {n} so far.",
-    "面试在 {day}，还有 {days} 天。到那以后才会再出现的题，都提前到面试前几天：目前 {n} 道。",
+    "面试在 {day}，{days}。到那以后才会再出现的题，都提前到面试前几天：目前 {n} 道。",
 )
+_TOMORROW = Text("tomorrow", "就是明天")
+_IN_DAYS = Text("in {n} days", "还有 {n} 天")
 _NO_DAY = Text(
     "No interview is planned: review follows forgetting alone.",
     "没有定面试日期，复习只按遗忘来安排。",
@@ -93,7 +95,9 @@ def plan_by(day: str | None) -> str:
     planned = schedule()
     plain = {r.item: r.due for r in Schedule(planned.timed, planned.now).reviews()}
     moved = sum(review.due != plain[review.item] for review in planned.reviews())
-    return say(_BY, day=wanted.isoformat(), days=(wanted - today).days, n=moved)
+    left = (wanted - today).days
+    days = say(_TOMORROW) if left == 1 else say(_IN_DAYS, n=left)
+    return say(_BY, day=wanted.isoformat(), days=days, n=moved)
 
 
 def due(limit: int | None = SITTING) -> tuple[Schedule, list[Review]]:

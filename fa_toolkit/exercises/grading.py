@@ -34,6 +34,12 @@ _VERSION = Text(
     "The notebook is of version {its} of the course, this is {ours}.",
     "notebook 属于课程版本 {its}，这里是 {ours}。",
 )
+_NOT_THERE = Text("{path}, which does not exist", "{path}，它不存在")
+_UNREADABLE = Text("{path}, which cannot be read: {reason}", "{path}，无法读取：{reason}")
+_NO_JSON = Text("{path}, which is no valid JSON", "{path}，内容不是合法的 JSON")
+_NO_CELLS = Text("{path}, JSON without a list of cells", "{path}，是 JSON，但没有 cells 列表")
+_TOO_LARGE = Text("{path}, more than {limit} MiB", "{path}，超过 {limit} MiB")
+_TOO_MANY = Text("{path} with {n} cells, more than {limit}", "{path}，有 {n} 格，超过 {limit} 格")
 _OURS = Text(
     "This is the package's own function, not the learner's.",
     "这是工具包自己的函数，不是学习者写的。",
@@ -133,22 +139,40 @@ def _graded(exercise_id: str, packed: dict[str, Any] | None) -> Report:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    expected = Text("a Jupyter notebook", "Jupyter notebook 文件")
+    """The notebook of a file, whatever is in the file.
+
+    Raises:
+        ArgumentError: saying why it is none.
+    """
     try:
         if path.stat().st_size > LARGEST:
-            raise ValueError(f"{path.stat().st_size >> 20} MiB")
+            raise _no_notebook(path, _TOO_LARGE, limit=LARGEST >> 20)
         found = json.loads(path.read_text(encoding="utf-8"))
-        cells = found["cells"]
-        if not isinstance(cells, list) or len(cells) > MOST_CELLS:
-            raise ValueError("cells")
-        if not isinstance(found.setdefault("metadata", {}), dict):
-            found["metadata"] = {}
-        if not isinstance(found["metadata"].setdefault("fa", {}), dict):
-            found["metadata"]["fa"] = {}
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        got = f"{path} ({type(error).__name__})"
-        raise ArgumentError("notebook", expected=expected, got=got) from error
-    return {**found, "cells": [c for c in cells if isinstance(c, dict)]}
+    except FileNotFoundError:
+        raise _no_notebook(path, _NOT_THERE) from None
+    except OSError as error:
+        raise _no_notebook(path, _UNREADABLE, reason=error.strerror or error) from error
+    except (ValueError, RecursionError) as error:
+        raise _no_notebook(path, _NO_JSON) from error
+    if not isinstance(found, dict) or not isinstance(found.get("cells"), list):
+        raise _no_notebook(path, _NO_CELLS)
+    cells = found["cells"]
+    if len(cells) > MOST_CELLS:
+        raise _no_notebook(path, _TOO_MANY, n=len(cells), limit=MOST_CELLS)
+    metadata = found.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    mark = metadata.get("fa")
+    metadata["fa"] = mark if isinstance(mark, dict) else {}
+    return {"metadata": metadata, "cells": [c for c in cells if isinstance(c, dict)]}
+
+
+def _no_notebook(path: Path, why: Text, **fields: object) -> ArgumentError:
+    fields = {"path": path, **fields}
+    return ArgumentError(
+        "notebook",
+        expected=Text("a Jupyter notebook", "Jupyter notebook 文件"),
+        got=Text(why.en.format(**fields), why.zh.format(**fields)),
+    )
 
 
 def _is_code(cell: dict[str, Any]) -> bool:

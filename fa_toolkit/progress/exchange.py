@@ -15,6 +15,10 @@ from .rows import KINDS, Attempt, Interview, Said
 from .store import Store
 
 FORMAT, VERSION = "fa_toolkit progress", 2
+_NOT_THERE = Text("no such file", "没有这个文件")
+_NO_JSON = Text("a file that is no valid JSON", "内容不是合法 JSON 的文件")
+_OTHER = Text("JSON of some other kind", "另一种 JSON 文件")
+_DAMAGED = Text("an export with an entry that cannot be used", "一份导出文件，但其中有用不了的条目")
 
 
 def export_to(store: Store, path: Path) -> int:
@@ -53,25 +57,44 @@ def import_from(store: Store, path: Path) -> int:
     Raises:
         StoreError: if it is no export of this package; nothing is added then.
     """
+    data = _read(path)
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if data["format"] != FORMAT or data["version"] not in range(1, VERSION + 1):
-            raise ValueError(f"{data['format']} {data['version']}")
         attempts = [_attempt(entry) for entry in data["attempts"]]
         said = [_texts(Said(**entry)) for entry in data.get("said_it", [])]
         interviews = [_interview(entry) for entry in data.get("interviews", [])]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise StoreError(
-            str(path),
-            expected=Text(
-                "a file written by `fa progress --export`", "`fa progress --export` 写出的文件"
-            ),
-            got=str(error),
-        ) from error
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise _no_export(path, _DAMAGED) from error
     if data["version"] == 1 and attempts:  # it said nothing of where answers came from
         origin = f"export of {attempts[0].uuid}"
         attempts = [a._replace(origin=origin, seq=n) for n, a in enumerate(attempts, 1)]
     return store.merge(attempts, said, interviews)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """What a file holds that says it is an export of a version known here.
+
+    Raises:
+        StoreError: saying why it is none.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise _no_export(path, _NOT_THERE) from None
+    except OSError as error:
+        raise _no_export(path, str(error.strerror or error)) from error
+    except (ValueError, RecursionError) as error:
+        raise _no_export(path, _NO_JSON) from error
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise _no_export(path, _OTHER)
+    version = data.get("version")
+    if not isinstance(version, int) or not 1 <= version <= VERSION:
+        raise _no_export(path, Text(f"version {version!r:.20}", f"版本 {version!r:.20}"))
+    return data
+
+
+def _no_export(path: Path, got: Text | str) -> StoreError:
+    expected = Text("a file written by `fa progress --export`", "`fa progress --export` 写出的文件")
+    return StoreError(str(path), expected=expected, got=got)
 
 
 def _attempt(entry: dict[str, Any]) -> Attempt:

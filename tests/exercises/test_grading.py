@@ -100,7 +100,17 @@ def test_an_endless_cell_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "still running" in str(grades.errors[0])
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": 3}', '{"cells": [1, {"source": 2}]}'])
+NO_NOTEBOOKS = {
+    "": "no valid JSON",
+    "{": "no valid JSON",
+    "[]": "without a list of cells",
+    "{}": "without a list of cells",
+    '{"cells": 3}': "without a list of cells",
+    '{"cells": [1, {"source": 2}]}': "with exercises of the course",
+}
+
+
+@pytest.mark.parametrize("text", NO_NOTEBOOKS)
 def test_what_is_no_notebook_of_the_course_is_misuse(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -109,4 +119,9 @@ def test_what_is_no_notebook_of_the_course_is_misuse(
     with pytest.raises(ArgumentError):
         grading.grade(file)
     assert cli.main(["check", "--notebook", str(file)]) == cli.MISUSED
-    assert "notebook" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert NO_NOTEBOOKS[text] in said and str(file) in said and "Error" not in said
+    with pytest.raises(ArgumentError, match="does not exist"):
+        grading.grade(tmp_path / "none.ipynb")
+    with pytest.raises(ArgumentError, match="cannot be read: Is a directory"):
+        grading.grade(tmp_path)

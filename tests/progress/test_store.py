@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -81,14 +82,29 @@ def test_export_and_import_carry_everything_once(path: Path, tmp_path: Path) -> 
         export_to(kept, target)  # never overwrites
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "x"}', "\x00"])
+WRONG_EXPORTS = {
+    "": "no valid JSON",
+    "\x00": "no valid JSON",
+    "[]": "some other kind",
+    "{}": "some other kind",
+    '{"format": "x"}': "some other kind",
+    '{"format": "fa_toolkit progress", "version": 9}': "version 9",
+    '{"format": "fa_toolkit progress", "version": 2}': "cannot be used",
+    '{"format": "fa_toolkit progress", "version": 2, "attempts": [{"x": 1}]}': "cannot be used",
+}
+
+
+@pytest.mark.parametrize("content", WRONG_EXPORTS)
 def test_import_of_something_else_adds_nothing(path: Path, tmp_path: Path, content: str) -> None:
     kept = Store(path)
     source = tmp_path / "wrong.json"
     source.write_text(content)
-    with pytest.raises(StoreError):
+    with pytest.raises(StoreError, match=WRONG_EXPORTS[content]) as refused:
         import_from(kept, source)
+    assert not re.search(r"Error|Attempt|__|indices|column", str(refused.value))
     assert kept.attempts() == []
+    with pytest.raises(StoreError, match="no such file"):
+        import_from(kept, tmp_path / "none.json")
 
 
 def test_import_is_all_or_nothing(path: Path, tmp_path: Path) -> None:
