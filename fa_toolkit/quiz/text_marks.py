@@ -18,6 +18,10 @@ _CUT = Text(
     "Only the first {n:,} characters were read. Say it shorter, as you would aloud.",
     "只读了前 {n:,} 个字符。请像口头回答那样说得短一些。",
 )
+_DISOWNED = Text(
+    "This answer calls all that it says wrong, so nothing counts as asserted. Say what you hold to be true.",
+    "这份答案把自己说的全部否定了，所以不算提出了任何观点。请直接写出你认为对的内容。",
+)
 _SUM = Text("{points} from key points{minus}, of 100", "要点 {points} 分{minus}，满分 100")
 _MINUS = Text(" − {n} × 15 for misconceptions", "，误解 {n} 处各扣 15 分")
 _WORDS = re.compile(r"[A-Za-z\u00c0-\u024f]{2,}|[\u3400-\u9fff]{2,}|[A-Za-z]\s*=|\d")
@@ -55,10 +59,15 @@ def verdict(question: TextQuestion, answer: str, lang: Language, found: Judgemen
         contradicted=tuple(_item(p, lang, found.against.get(p.id)) for p in against),
         misconceptions=tuple(_item(m, lang, found.wrong[m.id]) for m in wrong),
         said=answer,
-        note=say(_CUT, n=MAX_CHARS) if found.truncated else "",
+        note=_note(found),
         arithmetic=say(_SUM, points=points, minus=say(_MINUS, n=len(wrong)) if wrong else ""),
         details=_details(question, found, answer, lang),
     )
+
+
+def _note(found: Judgement) -> str:
+    cut = [say(_CUT, n=MAX_CHARS)] if found.truncated else []
+    return " ".join([*cut, *([say(_DISOWNED)] if found.disowned else [])])
 
 
 def _status(found: Judgement) -> Status:

@@ -87,8 +87,9 @@ LABELS: Mapping[str, Text] = {
     "listens": Text("What an interviewer listens for", "面试官在听什么"),
     "fatal": Text("In an interview this alone can end the topic.", "面试里单凭这一条就可能出局。"),
     "filling": Text(
-        "Lists of terms, the question repeated, and words to the grader earn nothing.",
-        "罗列术语、复述题目、对评分者说的话，都不得分。",
+        "Lists of terms, words in no order, the question repeated, a text that is called wrong as a "
+        "whole, and words to the grader earn nothing.",
+        "罗列术语、打乱词序、复述题目、把整段话说成是错的、对评分者说的话，都不得分。",
     ),
     "up": Text("Move up", "上移"),
     "down": Text("Move down", "下移"),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from .clauses import Clause, clauses
+from .disowned import disown
 from .fold import Folded, fold
 from .frames import frame
 from .guards import grams, guard
@@ -20,7 +21,8 @@ class Judgement(NamedTuple):
     """What an answer says, as spans of the answer by point.
 
     `said` are covered points, `against` points said otherwise than they are, `wrong` misconceptions
-    asserted, `asked` misconceptions that may be meant. `unsure` when much of it was not understood.
+    asserted, `asked` misconceptions that may be meant. `unsure` when much of it was not understood,
+    `disowned` when the answer calls all of itself wrong.
     """
 
     said: dict[str, Span]
@@ -30,6 +32,7 @@ class Judgement(NamedTuple):
     unsure: bool
     guarded: bool
     truncated: bool
+    disowned: bool = False
 
 
 def judge(
@@ -37,7 +40,7 @@ def judge(
 ) -> Judgement:
     """The judgement of an answer; only its first MAX_CHARS characters are read."""
     truncated = len(answer) > MAX_CHARS
-    folded, parts, guarded = _heard(answer, rules, prompts)
+    folded, parts, guarded, disowned = _heard(answer, rules, prompts)
     reading = Reading(parts, rules.lexicon, set(rules.names), folded.text)
     said = _spans(rules.points, reading, folded, "patterns")
     against = _spans(rules.points, reading, folded, "against")
@@ -53,24 +56,26 @@ def judge(
     said = {name: span for name, span in said.items() if name not in against}
     score = sum(weights.get(name, 0) for name in said) - 15 * len(wrong)
     unsure = not guarded and not wrong and (bool(asked) or _unsure(reading, said, score))
-    return Judgement(said, against, wrong, asked, unsure, guarded, truncated)
+    return Judgement(said, against, wrong, asked, unsure, guarded, truncated, disowned)
 
 
 def listened(answer: str, rules: Patterns, prompts: Sequence[str]) -> tuple[Reading, Folded]:
     """What every clause of an answer says and how it is meant, before any point is looked for."""
-    folded, parts, _ = _heard(answer, rules, prompts)
+    folded, parts, _, _ = _heard(answer, rules, prompts)
     return Reading(parts, rules.lexicon, set(rules.names), folded.text), folded
 
 
 def _heard(
     answer: str, rules: Patterns, prompts: Sequence[str]
-) -> tuple[Folded, list[Clause], bool]:
-    """Folded text, its framed clauses, and whether most of it earns nothing."""
+) -> tuple[Folded, list[Clause], bool, bool]:
+    """Folded text, its framed clauses, whether most earns nothing, and whether all is taken back."""
     folded = fold(answer[:MAX_CHARS])
     parts = clauses(folded.text)
     frame(parts, rules.other)
     asked = [frozenset(grams(prompt.lower())) for prompt in prompts]
-    return folded, parts, guard(parts, _sentences(parts), asked)
+    guarded = guard(parts, _sentences(parts), asked)
+    disowned = disown(parts, folded.text)
+    return folded, parts, guarded or disowned, disowned
 
 
 def _sentences(parts: list[Clause]) -> dict[int, str]:
