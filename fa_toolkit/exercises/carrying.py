@@ -23,9 +23,11 @@ import torch
 from ..errors import ArgumentError
 from ..language import Text
 from . import sources
+from .missing import LARGEST
+from .values import odd_kind
 
-#: Bytes of one value, and how many values, that may be carried.
-LARGEST, MOST = 64 << 20, 20_000
+#: How many values may be carried.
+MOST = 20_000
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 _INSTALLED = tuple(
     str(Path(sysconfig.get_paths()[key]).resolve()) for key in ("stdlib", "purelib", "platlib")
@@ -55,6 +57,7 @@ class _Packer:
         self._seen: dict[int, int] = {}
         self._kept: list[Any] = []  # ids stay taken while their objects live
         self._space_of: dict[int, int] = {}
+        self._bytes = 0  # of tensors and objects
 
     def ref(self, value: Any, name: str) -> int:
         """The number of the node that stands for `value`."""
@@ -97,7 +100,7 @@ class _Packer:
         if found is not None:
             return {"k": "import", "module": found[0], "name": found[1]}
         if isinstance(value, torch.Tensor):
-            return _tensor(value, name)
+            return self._tensor(value, name)
         return self._made(value, name)
 
     def _made(self, value: Any, name: str) -> Node:
@@ -122,13 +125,43 @@ class _Packer:
             return self._class(value, name)
         pickled = _pickled(value)
         if pickled is not None:
-            return {"k": "pickle", "data": pickled}
+            return self._measured(len(pickled), value, name) or {
+                "k": "pickle",
+                "data": base64.b64encode(pickled).decode(),
+            }
         if hasattr(value, "__dict__") and importable(type(value)) is None:
             return {
                 "k": "object",
                 "items": [self.ref(type(value), name), self.ref(dict(vars(value)), name)],
             }
         return _missing(value, name)
+
+    def _tensor(self, value: torch.Tensor, name: str) -> Node:
+        if type(value) not in (torch.Tensor, torch.nn.Parameter):
+            return _missing(value, name, "derived", type(value).__name__[:60])
+        kind = odd_kind(value)
+        if kind and kind != "complex":
+            return _missing(value, name, "layout", kind)
+        refused = self._measured(value.numel() * value.element_size(), value, name)
+        if refused is not None:
+            return refused
+        raw = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+        return {
+            "k": "tensor", "dtype": str(value.dtype).removeprefix("torch."),
+            "shape": list(value.shape), "grad": value.requires_grad, "device": value.device.type,
+            "data": base64.b64encode(raw).decode(),
+        }  # fmt: skip
+
+    def _measured(self, size: int, value: Any, name: str) -> Node | None:
+        """Count what is to be carried; a node that says how large it is where that is too much."""
+        if self._bytes + size <= LARGEST:
+            self._bytes += size
+            return None
+        shape = getattr(value, "shape", None)
+        seen = f"{list(shape)}, " if isinstance(shape, torch.Size) else ""
+        seen += f"{size / 2**20:.4g} MiB"
+        seen += f" + {self._bytes / 2**20:.4g} MiB" if self._bytes else ""
+        return _missing(value, name, "size", seen)
 
     def _function(self, fn: types.FunctionType, *, decorated: bool) -> Node:
         code, space = fn.__code__, self._space(fn.__globals__)
@@ -138,6 +171,7 @@ class _Packer:
         node["defined"] = code.co_name
         if found is not None:
             node |= {"text": found.text, "file": found.file, "free": list(found.free)}
+            node["own"] = found.own
         else:
             node["code"] = base64.b64encode(marshal.dumps(code)).decode()
         node |= self._outside(fn.__globals__, names, space)
@@ -156,7 +190,8 @@ class _Packer:
     def _class(self, kind: type, name: str) -> Node:
         found = sources.class_(kind)
         if found is None:
-            return _missing(kind, name)
+            why = "derived" if issubclass(kind, torch.Tensor) else ""
+            return _missing(kind, name, why, kind.__name__[:60])
         scope = getattr(sys.modules.get(kind.__module__), "__dict__", {})
         space = self._space(scope)
         node = {"k": "class", "space": space, "name": kind.__name__, "free": [], "cells": []}
@@ -223,20 +258,7 @@ def _function_of_kernel(value: Any) -> types.FunctionType | None:
     return inner if isinstance(inner, types.FunctionType) else None
 
 
-def _tensor(value: torch.Tensor, name: str) -> Node:
-    plain = type(value) in (torch.Tensor, torch.nn.Parameter) and value.layout is torch.strided
-    size = value.numel() * value.element_size()
-    if not plain or value.is_meta or value.is_quantized or size > LARGEST:
-        return _missing(value, name)
-    raw = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
-    return {
-        "k": "tensor", "dtype": str(value.dtype).removeprefix("torch."),
-        "shape": list(value.shape), "grad": value.requires_grad, "device": value.device.type,
-        "data": base64.b64encode(raw).decode(),
-    }  # fmt: skip
-
-
-def _pickled(value: Any) -> str | None:
+def _pickled(value: Any) -> bytes | None:
     """Bytes of an object whose class is installed; nothing of the learner's own is in them."""
     kind = type(value)
     if importable(kind) is None or isinstance(value, types.GeneratorType):
@@ -245,10 +267,9 @@ def _pickled(value: Any) -> str | None:
         data = pickle.dumps(value)
     except Exception:
         return None
-    if len(data) > LARGEST or b"__main__" in data:
-        return None
-    return base64.b64encode(data).decode()
+    return None if b"__main__" in data else data
 
 
-def _missing(value: Any, name: str) -> Node:
-    return {"k": "missing", "name": name, "type": type(value).__name__[:60]}
+def _missing(value: Any, name: str, why: str = "", seen: str = "") -> Node:
+    kind = f"class {value.__name__}" if isinstance(value, type) else type(value).__name__
+    return {"k": "missing", "name": name, "type": kind[:60], "why": why, "seen": seen}

@@ -22,6 +22,7 @@ from ..errors import FaError
 from ..language import Text, using
 from .clock import Watch, is_over
 from .limits import memory_sentence
+from .missing import behind
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _SOLUTIONS = Path(__file__).resolve().parent / "solutions"
@@ -141,7 +142,7 @@ def stopped_sentence(place: tuple[int, str] | None, seconds: float) -> Text:
 
 def sentence_of(error: BaseException) -> Text:
     """Line, text of the line, and what was raised there."""
-    cause, place = _root(error), _line(error)
+    cause, place = behind(_root(error)), _line(error)
     refused = memory_sentence(cause)
     if refused is not None:
         return _at(place, refused)

@@ -18,8 +18,7 @@ from typing import Any
 
 import torch
 
-from ..errors import ArgumentError
-from ..language import Text
+from .missing import stand_in
 from .sources import FACTORY
 
 
@@ -59,7 +58,7 @@ class _Builder:
         try:
             self.made[number] = importlib.import_module(node["name"])
         except ImportError:
-            self.made[number] = Missing(node["name"], "module")
+            self.made[number] = stand_in(node["name"], "module")
 
     def _import(self, number: int, node: dict[str, Any]) -> None:
         found = importlib.import_module(node["module"])
@@ -97,7 +96,8 @@ class _Builder:
         self.made[number] = pickle.loads(base64.b64decode(node["data"]))
 
     def _missing(self, number: int, node: dict[str, Any]) -> None:
-        self.made[number] = Missing(node["name"], node["type"])
+        why, seen = node.get("why", ""), node.get("seen", "")
+        self.made[number] = stand_in(node["name"], node["type"], why, seen)
 
     def _partial(self, number: int, node: dict[str, Any]) -> None:
         fn, args, keywords = self._many(node["items"])
@@ -149,6 +149,9 @@ class _Builder:
             file = file.with_stem(file.stem + "_")
         file.write_text(node["text"], encoding="utf-8")
         linecache.checkcache(str(file))
+        if node.get("own"):  # what is quoted is the learner's line, not one with ours around it
+            own = node["own"]
+            linecache.cache[str(file)] = (len(own), None, own.splitlines(True), str(file))
         made: dict[str, Any] = {}
         tree = ast.parse(node["text"])
         if "defaults" in node:
@@ -191,32 +194,3 @@ def _space(name: str | None, folder: Path) -> dict[str, Any]:
     module = types.ModuleType("notebook")
     module.__dict__.update(__file__=str(folder / "notebook.py"), __builtins__=builtins)
     return vars(module)
-
-
-class Missing:
-    """Stands for something that could not be taken along; any use of it says so."""
-
-    def __init__(self, name: str, kind: str) -> None:
-        object.__setattr__(self, "_fa", (name, kind))
-
-
-def _refuse(self: Missing, *args: Any, **kwargs: Any) -> Any:
-    name, kind = object.__getattribute__(self, "_fa")
-    raise ArgumentError(
-        name,
-        expected=Text(
-            "a number, text, list, tensor, function or module: checks run in a process of their own",
-            "数、文字、列表、张量、函数或模块，因为检查在单独的进程里运行",
-        ),
-        got=Text(f"a {kind} of your notebook", f"notebook 里的 {kind} 对象"),
-        hint=Text(f"make {name} inside the function", f"在函数里面创建 {name}"),
-    )
-
-
-_WORDS = """
-getattribute getattr setattr call getitem setitem iter next len bool contains enter exit hash index
-int float array add radd sub rsub mul rmul truediv rtruediv floordiv matmul rmatmul pow rpow mod
-rmod and or xor invert neg pos abs lt le gt ge eq ne
-"""
-for _word in _WORDS.split():
-    setattr(Missing, f"__{_word}__", _refuse)

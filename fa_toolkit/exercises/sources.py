@@ -33,12 +33,14 @@ class Definition:
         text: a module that defines the thing, or `FACTORY(*free)`, which returns it.
         file: where it stood.
         free: the variables of enclosing functions that it closes over.
+        own: the learner's lines, where `text` is not made of whole ones; "" elsewhere.
     """
 
     text: str
     file: str
     free: tuple[str, ...]
     names: Names
+    own: str = ""
 
 
 FACTORY = "_fa_factory"
@@ -127,7 +129,8 @@ def _definition(
     if isinstance(node, ast.Lambda):
         source = ast.get_source_segment("".join(lines), node) or ast.unparse(node)
         text = "\n" * (first - 1) + f"{head} return ({source}\n)\n"
-        return Definition(text, file, free, names)
+        own = "\n" * (first - 1) + "".join(lines[first - 1 : node.end_lineno])
+        return Definition(text, file, free, names, own)
     kept = "".join(lines[first - 1 : node.end_lineno])
     kept = kept if kept.endswith("\n") else kept + "\n"
     if node.col_offset:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from fa_toolkit import exercises, kernels
-from fa_toolkit.exercises import carrying, rebuilding
+from fa_toolkit.exercises import carrying, guard, rebuilding
 from fa_toolkit.exercises.departure import find_departure
 from fa_toolkit.exercises.sources import class_, function
+from fa_toolkit.language import using
 
 HELPERS = '''
 import torch
@@ -100,6 +103,59 @@ def test_two_lambdas_on_one_line_are_told_apart() -> None:
     assert [f is not None and f.text.strip().split("return ")[1][:16] for f in found] == [
         "(lambda x: x + 1", "(lambda x: x + 2",
     ]  # fmt: skip
+
+
+def refused(fn: Any, *args: Any) -> str:
+    """What a learner reads of a function that uses what cannot be taken along."""
+    packed = json.loads(json.dumps(carrying.pack(fn)))
+    with tempfile.TemporaryDirectory() as folder, using("en"):
+        made = rebuilding.rebuild(packed, Path(folder))
+        found = guard.call(made, args, seconds=10)
+        assert found.kind == "error"
+        text = str(found.sentence.en)  # type: ignore[union-attr]
+    assert "Missing" not in text and "_fa_" not in text, text
+    return text
+
+
+def test_a_tensor_too_large_is_refused_with_its_size_and_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    large = torch.zeros(17 << 20)  # four bytes each
+    said = refused(lambda x: x + large, 1)
+    assert "large: expected at most 64 MiB of tensors" in said
+    assert "got [17825792], 68 MiB." in said and "make large inside the function" in said
+    monkeypatch.setattr(carrying, "LARGEST", 1 << 20)
+    first, second = torch.zeros(150_000), torch.zeros(150_000)
+    said = refused(lambda x: first.sum() + second, 1)
+    assert "second: expected" in said and "got [150000], 0.5722 MiB + 0.5722 MiB." in said
+
+
+def test_a_tensor_of_another_kind_is_refused_by_its_kind() -> None:
+    sparse = torch.zeros(2, 2).to_sparse()
+    assert "got a tensor of kind sparse_coo." in refused(lambda x: sparse @ x, 1)
+
+
+def test_a_class_derived_from_tensor_is_named_wherever_it_is_used() -> None:
+    names: dict[str, Any] = {"torch": torch, "__name__": "nowhere"}
+    exec("class Mine(torch.Tensor): pass", names)
+    mine = names["Mine"]
+    value = torch.zeros(2).as_subclass(mine)
+    for fn in (
+        lambda x: x.as_subclass(mine),  # compiled code says the type of what it was given
+        lambda x: torch.add(x, value),
+        lambda x: f"{value}",
+        lambda x: {}[value],
+    ):
+        assert "got Mine, which is derived from Tensor" in refused(fn, torch.ones(2))
+
+
+def test_a_lambda_is_quoted_as_the_learner_wrote_it() -> None:
+    pair = [lambda x: x + 1,
+            lambda x: (x.nothing +
+                       1)]  # fmt: skip
+    assert "“lambda x: (x.nothing +”" in refused(pair[1], 1)
+    table = {"b": lambda x: x / 0}
+    assert '“table = {"b": lambda x: x / 0}”' in refused(table["b"], 1)
 
 
 def test_a_class_without_source_is_not_found() -> None:
