@@ -204,7 +204,7 @@ def bare_exponentials(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, splits:
         ("09.pages", page_of_the_token_itself, "no-table"),
         ("09.pages", first_slot_only, "no-slot"),
         ("09.split", mean_of_parts, "average"),
-        ("09.split", bare_exponentials, "overflow"),
+        ("09.split", bare_exponentials, "edit-missing"),
         ("09.cache", lambda la, hq, hk, d, n, e: (2 * la * hq * n * d * e, 2 / e), "query-heads"),
         ("09.cache", lambda la, hq, hk, d, n, e: (2 * la * hk * n * d * e, 2 / e),
          "key-heads-compute"),

@@ -221,9 +221,20 @@ def _landlock() -> bool:
 
 
 def test_an_interrupt_ends_the_check_and_the_next_one_works() -> None:
-    threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt):
-        check(sleeps_in_c, 30, 60)
+    done = threading.Event()
+
+    def press() -> None:  # again, as a learner does: a finalizer may swallow the first
+        wait = 0.7
+        while not done.wait(wait):
+            os.kill(os.getpid(), signal.SIGINT)
+            wait = 5.0
+
+    threading.Thread(target=press).start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            check(sleeps_in_c, 60, 90)
+    finally:
+        done.set()
     assert check(right, 5, 20).outcome == "passed"
 
 
@@ -256,28 +267,22 @@ def test_what_it_prints_is_shown_and_cut() -> None:
     assert 4000 < len(report.printed) < 4100 and report.printed.endswith("bytes)")
 
 
-def works_half_a_second(x: torch.Tensor) -> Any:
-    until = time.thread_time() + 0.5
+def gets_a_third_of_the_processor(x: torch.Tensor) -> Any:
+    """As on a machine that others use: it runs for a while, then waits for its turn."""
+    until = time.thread_time() + 0.3
     while time.thread_time() < until:
-        pass
+        turn = time.thread_time() + 0.02
+        while time.thread_time() < turn:
+            pass
+        time.sleep(0.04)
     return right(x)
 
 
 def test_a_busy_machine_costs_nobody_an_exercise() -> None:
-    hogs = [
-        subprocess.Popen([sys.executable, "-c", "while True: pass"])
-        for _ in range(2 * (os.cpu_count() or 1))
-    ]
-    try:
-        began = time.monotonic()
-        report = check(works_half_a_second, call=0.8, whole=60)
-        waited = time.monotonic() - began
-    finally:
-        for hog in hogs:
-            hog.kill()
-            hog.wait()
+    began = time.monotonic()
+    report = check(gets_a_third_of_the_processor, call=0.5, whole=60)
     calls = len(SOFTMAX.cases) + len(SOFTMAX.rules)
-    assert waited > 0.8 * calls  # by the wall clock each call was over its limit
+    assert time.monotonic() - began > 0.5 * calls  # by the wall clock each call was over its limit
     assert report.outcome == "passed", report.note
 
 
