@@ -207,12 +207,14 @@ def _lab(options: argparse.Namespace) -> int:
     from .course.resuming import opening
 
     lab.require()
-    folder = options.study or study.study_folder()
-    update = study.prepare(folder.expanduser().resolve())
+    lab.check_address(options.ip, options.port)
+    folder = (options.study or study.study_folder()).expanduser().resolve()
+    chapter = options.named if options.chapter is None else options.chapter
+    study.require_chapter(chapter, folder)
+    update = study.prepare(folder)
     for line in update.messages():
         print(line)
     print(say(_FOLDER, folder=update.folder))
-    chapter = options.named if options.chapter is None else options.chapter
     found = opening(update.folder, chapter=chapter, asked=options.lang, lang=language.current())
     if found.sentence:
         print(found.sentence)

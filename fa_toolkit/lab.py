@@ -6,6 +6,7 @@ course does is seen by another Jupyter of the same person, and nothing of theirs
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import json
 import os
@@ -25,7 +26,7 @@ from .errors import ArgumentError, BackendUnavailable
 from .language import Text
 
 HOST = "127.0.0.1"
-FIRST_PORT = 8888
+FIRST_PORT, LAST_PORT = 8888, 65_535
 _QUIET = {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True}
 _KERNEL_CONFIG = {"IPKernelApp": {"log_level": 40}}  # its warnings are about remote kernels
 _PLACE = "fa-place"
@@ -111,7 +112,7 @@ def plan(
 
     Raises:
         BackendUnavailable: if JupyterLab is not installed.
-        ArgumentError: if the port that was asked for is taken.
+        ArgumentError: if nothing can listen at the address and port that were asked for.
     """
     require()
     return Lab(folder, notebook, ip, free_port(ip, port), secrets.token_hex(24), cell)
@@ -132,30 +133,66 @@ def require() -> None:
         )
 
 
+def check_address(ip: str, port: int | None) -> None:
+    """Refuse where nothing can listen; with no port, or port 0, the address alone is looked at.
+
+    Raises:
+        ArgumentError: naming the address or the port.
+    """
+    hint = Text("another one, or none: a free one is found", "换一个，或不写，会自动找空闲的")
+    if port is not None and not 0 <= port <= LAST_PORT:
+        expected = Text(f"0 to {LAST_PORT}; 0: any free one", f"0 到 {LAST_PORT}，0 表示找空闲的")
+        raise ArgumentError("port", expected=expected, got=str(port), hint=hint)
+    if _problem(ip, 0) is not None:
+        raise ArgumentError(
+            "ip",
+            expected=Text("an address of this machine", "这台机器的地址"),
+            got=ip,
+            hint=HOST,
+        )
+    problem = _problem(ip, port or 0)
+    if problem is not None:
+        free = Text("a free port", "空闲的端口")
+        got = Text(f"{port}, which is taken", f"{port}，已被占用")
+        if problem.errno == errno.EACCES:
+            free = Text("a port that you may open", "你有权打开的端口")
+            got = Text(str(port), str(port))
+        raise ArgumentError("port", expected=free, got=got, hint=hint)
+
+
 def free_port(ip: str, wanted: int | None) -> int:
-    """The port asked for, or the first free one from 8888 on."""
-    for port in (wanted,) if wanted is not None else range(FIRST_PORT, FIRST_PORT + 100):
-        if _free(ip, port):
+    """The port asked for, or, for None or 0, the first free one from 8888 on."""
+    check_address(ip, wanted)
+    if wanted:
+        return wanted
+    several = range(FIRST_PORT, min(FIRST_PORT + 100, LAST_PORT + 1))
+    for port in several:
+        if _problem(ip, port) is None:
             return port
     raise ArgumentError(
         "port",
         expected=Text("a free port", "空闲的端口"),
-        got=Text(f"{wanted or FIRST_PORT}, which is taken", f"{wanted or FIRST_PORT}，已被占用"),
-        hint=Text("another one, or none: a free one is found", "换一个，或不写，会自动找空闲的"),
+        got=Text(
+            f"{several[0]} to {several[-1]}, all taken", f"{several[0]} 到 {several[-1]} 都被占用"
+        ),
+        hint=Text("name one with --port", "用 --port 指定一个"),
     )
 
 
-def _free(ip: str, port: int) -> bool:
+def _problem(ip: str, port: int) -> OSError | None:
+    """Why nothing can listen there; None if something can."""
     address = "" if ip == "*" else ip
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        if os.name == "posix":
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            if os.name == "posix":
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((address, port))
-        except (OSError, OverflowError):
-            return False
-    return True
+    except UnicodeError as error:  # no name at all
+        return OSError(str(error))
+    except OSError as error:
+        return error
+    return None
 
 
 def running(folder: Path, notebook: str | None = None, cell: str = "") -> str | None:

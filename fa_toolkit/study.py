@@ -109,6 +109,18 @@ def notebook(chapter: int = 0, lang: Language | None = None, source: Path | None
     )
 
 
+def require_chapter(chapter: int | None, folder: Path) -> None:
+    """Nothing if the chapter is in the course or among the learner's notebooks, or none was asked.
+
+    Raises:
+        ArgumentError: if it is in neither.
+    """
+    if chapter is not None and not any(
+        any((folder / part).glob(f"{chapter:02d}_*.ipynb")) for part in (".", "zh")
+    ):
+        notebook(chapter)
+
+
 def prepare(folder: Path | None = None, source: Path | None = None) -> Update:
     """Make or update the copies in `folder` from the course's notebooks in `source`.
 

@@ -147,8 +147,32 @@ def test_a_taken_port_is_said_and_otherwise_stepped_over() -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(lab, "FIRST_PORT", port)
             assert lab.free_port("127.0.0.1", None) > port
-    with pytest.raises(ArgumentError):
-        lab.free_port("127.0.0.1", 70_000)
+        assert lab.free_port("127.0.0.1", 0) > 0
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--port", "99999999"], "65535"),
+        (["--port", "-1"], "65535"),
+        (["--ip", "999.1.1.1"], "999.1.1.1"),
+        (["--ip", "999.1.1.1", "--port", "9000"], "999.1.1.1"),
+        (["--ip", "192.0.2.1"], "192.0.2.1"),
+        (["--ip", "x" * 70], "xxx"),
+        (["99"], "99"),
+        (["--chapter", "99"], "99"),
+    ],
+    ids=str,
+)
+def test_what_lab_cannot_do_is_named_before_anything_is_copied(
+    options: list[str], named: str, lang: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("jupyterlab", reason="the course's packages are not installed")
+    assert cli.main(["lab", *options, "--lang", lang]) == cli.MISUSED
+    said = capsys.readouterr()
+    assert named in said.err and "8888" not in said.err and not said.out
+    assert not (tmp_path / "学 习").exists()
 
 
 def test_lab_without_the_course_says_what_to_install(
@@ -184,6 +208,17 @@ def test_lab_makes_the_copies_and_starts_on_the_chapter(
     assert started[0][0].url in capsys.readouterr().out
     assert (tmp_path / "学 习" / "zh" / "03_x.ipynb").is_file()
     assert cli.main(["lab", "9"]) == cli.MISUSED
+
+
+def test_a_notebook_of_the_learners_own_opens_by_its_number(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    own = tmp_path / "学 习" / "90_mine.ipynb"
+    own.parent.mkdir()
+    own.write_text('{"cells": []}')
+    monkeypatch.setattr(study, "source_folder", lambda: tmp_path / "nothing")
+    monkeypatch.setattr(lab, "serve", lambda planned, **_: 0 if planned.notebook == own.name else 1)
+    assert cli.main(["lab", "90", "--no-browser"]) == 0
 
 
 def test_an_empty_course_still_opens(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
