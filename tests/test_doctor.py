@@ -44,8 +44,10 @@ def test_a_real_report_runs_a_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert report.mode in ("gpu", "interpreter", "none")
     if report.mode != "none":
         assert report["kernel"].status == "ok" and report.facts["kernel_right"] is True
-    for finding in ("python", "torch", "numpy", "ipywidgets", "anywidget", "data", "study"):
+    parts = ("python", "torch", "numpy", "ipywidgets", "anywidget", "exercises", "quiz", "data")
+    for finding in (*parts, "study"):
         assert report[finding].status == "ok", report.text()
+    assert report.facts["exercises"] > 20 and report.facts["questions"] > 100
     assert report.ok
     assert not (tmp_path / "data").exists(), "looking must not create anything"
     assert not (tmp_path / "study").exists()
@@ -89,6 +91,25 @@ def test_each_part_of_the_probe_fails_alone(
     probe.main()
     found = json.loads(capsys.readouterr().out.removeprefix(probe.MARK))
     assert "driver is too old" in found["torch_error"] and "font" in found
+
+
+@pytest.mark.parametrize(
+    ("part", "module"), [("exercises", "fa_toolkit.exercises"), ("quiz", "fa_toolkit.quiz")]
+)
+def test_exercises_or_questions_that_cannot_be_loaded_are_a_fault(part: str, module: str) -> None:
+    """In a child of its own, as the probe: the package is there and one import of it fails."""
+    code = (
+        f"import sys; sys.modules[{module!r}] = None\n"
+        "from fa_toolkit.doctor import probe\n"
+        "probe._torch = probe._kernel = probe._font = lambda: {}\n"
+        "probe.main()"
+    )
+    found = probe.result(child(code), timeout=120)
+    both = [*checks.exercises(found), *checks.questions(found)]
+    assert status(both)[part] == "fault" and not Report(tuple(both)).ok
+    (broken,) = (finding for finding in both if finding.id == part)
+    assert isinstance(broken.seen, Text) and module in broken.seen.en and broken.remedy
+    assert status(checks.exercises({"error": "signal 11"})) == {}
 
 
 @pytest.mark.parametrize(

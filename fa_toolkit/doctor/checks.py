@@ -37,7 +37,8 @@ def examine(timeout: float) -> Report:
     before = [finding for check in (python, versions, jupyter, widgets) for finding in _safe(check)]
     after = [finding for check in (memory, disk, data_folder, study) for finding in _safe(check)]
     found = probe.result(child, timeout)
-    told = [finding for check in (kernels, font) for finding in _safe(partial(check, found))]
+    parts = (kernels, exercises, questions, font)
+    told = [finding for check in parts for finding in _safe(partial(check, found))]
     return Report((*before, *told, *after), mode=str(found.get("mode", "none")), facts=found)
 
 
@@ -150,6 +151,34 @@ def kernels(found: dict[str, Any]) -> Iterable[Finding]:
         yield Finding("kernel", "ok", subject, right)
     else:
         yield Finding("kernel", "fault", subject, Text("wrong result", "结果不对"), _AGAIN)
+
+
+def exercises(found: dict[str, Any]) -> Iterable[Finding]:
+    """Whether the exercises can be loaded."""
+    n = found.get("exercises", 0)
+    seen = Text(f"{n} can be checked", f"{n} 道可以检查")
+    yield from _loaded("exercises", Text("exercises", "练习"), n, seen, found)
+
+
+def questions(found: dict[str, Any]) -> Iterable[Finding]:
+    """Whether the question bank can be read."""
+    n, chapters = found.get("questions", 0), found.get("chapters", 0)
+    seen = Text(f"{n} questions in {chapters} chapters", f"{chapters} 章，{n} 道题")
+    yield from _loaded("quiz", Text("question bank", "题库"), n, seen, found)
+
+
+def _loaded(id: str, subject: Text, n: int, seen: Text, found: dict[str, Any]) -> Iterable[Finding]:
+    """A part of the course that the child has loaded; nothing if there was no such child."""
+    if "error" in found:  # told once, with the kernels
+        return
+    if n:
+        yield Finding(id, "ok", subject, seen)
+        return
+    why = found.get(f"{id}_error") or Text("nothing there", "里面什么都没有")
+    failed = Text("could not be loaded: {why}", "无法载入：{why}")
+    both = why if isinstance(why, Text) else Text(why, why)
+    seen = Text(failed.en.format(why=both.en), failed.zh.format(why=both.zh))
+    yield Finding(id, "fault", subject, seen, INSTALL_COURSE)
 
 
 def memory() -> Iterable[Finding]:

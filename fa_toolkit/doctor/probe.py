@@ -52,7 +52,7 @@ def main() -> None:
     """Runs in the child: each part on its own, so that one failure does not hide the others."""
     logging.disable(logging.CRITICAL)
     found: dict[str, Any] = {}
-    for part in (_torch, _kernel, _font):
+    for part in (_torch, _kernel, _exercises, _quiz, _font):
         try:
             found.update(part())
         except Exception as error:
@@ -88,6 +88,19 @@ def _kernel() -> dict[str, Any]:
     found["kernel_right"] = bool(torch.equal(total, 3 * x))
     found["kernel_seconds"] = time.perf_counter() - started
     return found
+
+
+def _exercises() -> dict[str, Any]:
+    from .. import exercises
+
+    return {"exercises": len(exercises.ids())}
+
+
+def _quiz() -> dict[str, Any]:
+    from ..quiz import load_bank
+
+    bank = load_bank()
+    return {"questions": len(bank.questions), "chapters": len(bank.chapters)}
 
 
 def _font() -> dict[str, Any]:
