@@ -1,4 +1,4 @@
-"""What must earn nothing: lists of words, copies of the question, orders to the grader, filling.
+"""What must earn nothing: lists of words, words in no order, copies of the question, orders to the grader, filling.
 
 Every guard only takes clauses away; none gives credit.
 """
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from .clauses import Clause
 from .frames import GRADER
+from .word_order import disordered
 
 _VERB = re.compile(
     r"\b(?:is|are|was|were|be|been|being|has|have|had|do|does|did|can|can't|"
@@ -236,13 +237,16 @@ _VALUE = re.compile(
 
 
 def guard(
-    parts: list[Clause], sentences: dict[int, str], prompts: Sequence[frozenset[str]]
+    parts: list[Clause],
+    sentences: dict[int, str],
+    prompts: Sequence[frozenset[str]],
+    whole: str = "",
 ) -> bool:
-    """Drop every clause that earns nothing. True if most of the answer was such."""
+    """Drop every clause that earns nothing, all if `whole` has no order. True if most was such."""
     before = sum(part.frame != "dropped" for part in parts) or 1
     asked = {part.sentence for part in parts if part.frame == "dropped"}
     stated = [text for number, text in sentences.items() if number not in asked]
-    if stated and is_list("\n".join(stated)):
+    if stated and (is_list("\n".join(stated)) or disordered(whole)):
         for part in parts:
             part.frame = "dropped"
         return True

@@ -73,7 +73,7 @@ def _heard(
     parts = clauses(folded.text)
     frame(parts, rules.other)
     asked = [frozenset(grams(prompt.lower())) for prompt in prompts]
-    guarded = guard(parts, _sentences(parts), asked)
+    guarded = guard(parts, _sentences(parts), asked, folded.text)
     disowned = disown(parts, folded.text)
     return folded, parts, guarded or disowned, disowned
 
