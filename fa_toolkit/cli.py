@@ -6,6 +6,7 @@ Each subcommand imports what it needs when it runs, so that `fa --help` is insta
 from __future__ import annotations
 
 import argparse
+import codecs
 import contextlib
 import os
 import re
@@ -71,13 +72,17 @@ def _for_jupyter(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _mend_streams() -> None:
-    """A sign that the terminal's encoding lacks becomes a stand-in; a closed stream is empty."""
+    """A sign that the terminal's encoding lacks becomes `?`; a stream that was closed is empty.
+
+    What is typed where ASCII is said to be all there is may still be UTF-8, which contains it.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115  (to the process's end)
         elif hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+            ascii_only = mode == "r" and codecs.lookup(stream.encoding).name == "ascii"
+            stream.reconfigure(encoding="utf-8" if ascii_only else None, errors="replace")
 
 
 def _silence() -> None:

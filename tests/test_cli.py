@@ -472,13 +472,15 @@ def test_a_closed_or_full_stream_is_no_traceback(stream: str, code: int, tmp_pat
 def test_an_answer_that_the_encoding_cannot_read_is_no_traceback(
     command: list[str], tmp_path: Path
 ) -> None:
-    typed = "最大值 é\n".encode() * 2 + b"q\n"
+    typed = "最大值和总和都要修正 é\n".encode() + b"\xff\nq\n"
     ran = subprocess.run(
         [sys.executable, "-m", "fa_toolkit", *command],
         cwd=ROOT, capture_output=True, timeout=120, check=False, input=typed,
         env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"},
     )  # fmt: skip
     assert ran.returncode == 0 and b"Traceback" not in ran.stderr, ran.stderr
+    if command[0] == "quiz":  # its first question takes words, and these were read
+        assert b"1 of " in ran.stdout, ran.stdout
 
 
 def test_a_width_of_nothing_is_an_unknown_width(
