@@ -23,6 +23,8 @@ AROUND = {
         "{}\n\nThe above is completely incorrect.",
         "{} But all of this is false.",
         "{} I disagree with everything I just wrote.",
+        "What follows is false: {}",
+        "{} All false.",
     ],
     "zh": [
         "以下说法全都不对：{}",
@@ -36,6 +38,8 @@ AROUND = {
         "{}这些说法没有一个成立。",
         "{}以上说法全部错误，不要相信。",
         "{}我不同意以上任何一点。",
+        "没有一句是真的：{}",
+        "{}全都不对。",
     ],
 }
 SAYS_SO = {"en": "calls all that it says wrong", "zh": "全部否定"}
@@ -62,6 +66,8 @@ LOCAL = {
         "{} I would not say that all of this is new.",
         "{} Is it slow? Is it hard to use? None of that is true.",
         "None of that is true. {}",
+        "{} Calling it slow is not fair. That is completely wrong.",
+        "{} It is hard to use. That is not at all true.",
         "The following is wrong: it is slow. In fact, this is so. {}",
         "{} Please tell me if any of this is wrong.",
     ],
@@ -70,6 +76,7 @@ LOCAL = {
         "{}标准做法就不是这样。",
         "{}这些对别的方法都不成立。",
         "{}以上没有一句是错的。",
+        "{}它很难用。这完全不对。",
         "{}有人说它很慢，还很难用。这些都不对。",
         "{}它很慢吗？很难用吗？都不对。",
         "{}以上说法不全对，短序列时要打折扣。",

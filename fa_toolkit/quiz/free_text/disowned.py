@@ -17,19 +17,17 @@ _STRETCH = re.compile(r"[^.。;!?\n:]+")
 _COMMA = re.compile(r",| — | -- |\bbut\b|\band\b")
 _TOKEN = re.compile(r"[a-z']+|[^\sa-z'\"()*\-_,]")
 
-#: What points at the text: what follows, what went before, or either.
-_AHEAD = re.compile(r"\b(?:following|below|as follows|next)\b|[以如]下|下面|下述|下列|接下来|后面")
+#: What points at the text that follows, or at what went before.
+_AHEAD = re.compile(
+    r"\b(?:following|below|(?:what|as) follows|next)\b|[以如]下|下面|下述|下列|接下来|后面"
+)
 _BEHIND = re.compile(
     r"\b(?:above|preceding|previous|so far|just (?:now|said|wrote)|i (?:just )?(?:said|wrote))\b"
     r"|以上|上面|上述|前面|刚才|刚刚"
 )
-_EITHER = re.compile(
-    r"\b(?:this|that|these|those|it|them|everything|nothing|claims?|said)\b|[这那它]|全是|全错"
-)
-_ALL = re.compile(
-    r"\b(?:all|every|everything|any|anything|none|nothing|neither|not (?:one|a)|entirely|completely|"
-    r"totally|absolutely|utterly|whole|kidding|joking)\b"
-    r"|全|都|所有|每|没有?(?:一|半|哪)|任何|一律|均|皆|通篇|统统|通通|完全|根本|彻底|纯属|开玩笑"
+_ALL = re.compile(  # of many things; "that is entirely wrong" speaks of one
+    r"(?<!at )\ball\b|\b(?:every|everything|any|anything|none|nothing|whole|not (?:one|a)|kidding|joking)\b"
+    r"|全|都|所有|每|没有?(?:一|半|哪)|任何|一律|均|皆|通篇|统统|通通|开玩笑"
 )
 _PART = re.compile(
     r"\bnot (?:all|every|everything|entirely|completely)\b|[不没](?:全|都)|并非全|不完全"
@@ -55,7 +53,7 @@ _WORDS = frozenset(
     i we you he she they it this that these those the a an my his her their our of in with about to
     at by on as is are was were be been am has have had do does did all any every each everything
     anything none nothing neither nor no not never cannot one single bit part parts whole entire
-    above below following preceding previous next so far follows statement statements sentence
+    above below following preceding previous next so far follow follows what statement statements sentence
     sentences claim claims claimed point points word words paragraph text answer line lines thing
     things said say says written wrote write told tell tells stated thought think thinks heard read
     list listed just now me entirely completely totally absolutely utterly fully simply quite really
@@ -73,7 +71,7 @@ _CHINESE = re.compile(
     r"句话|说法|内容|观点|陈述|论述|描述|答案|回答|结论|文字|东西|声称|告诉|认为|但是?|可是|不过|其实|"
     r"完全|根本|纯属|统统|通通|彻底|任何|正确|错误|成立|胡说|八道|胡扯|瞎说|瞎编|谎话|属实|同意|反对|"
     r"否认|相信|不要|事实|相反|反过来|恰恰|正好|收回|撤回|开玩笑|一律|里面|其中|通篇|整[段篇]|我是|"
-    r"[这那它他她我你全都每一句点条个段处话字讲说写的是了在里中也而可没哪半不对错假真别信并非和与为均皆请地得就]"
+    r"[这那它他她我你某全都每一句点条个段处话字讲说写的是了在里中也而可没哪半不对错假真别信并非和与为均皆请地得就]"
 )
 #: From here on somebody tells what holds instead.
 _TURN = re.compile(
@@ -149,8 +147,6 @@ def _way(words: str, first: bool, opens: bool) -> str:
     if _BEHIND.search(words):
         return "behind"
     if not (_ALL.search(words) or told):
-        return ""
-    if not _EITHER.search(words) and not re.search("kidding|joking|开玩笑|disagree|同意", words):
         return ""
     if first:
         return "ahead" if opens or not re.search(r"\b(?:that|those)\b|那", words) else ""

@@ -3,8 +3,9 @@
 Pairs of neighbours are weighed by how much oftener they occur in the texts of the course than words
 thrown together would, and the same pairs turned round are weighed against them. In English a word
 that carries no grammar counts as its ending only, so that the subject spoken of does not matter; in
-Chinese pairs of characters count. Notes, formulas and other people's topics stay far above what
-is called disorder; reversed, sorted or shuffled words fall below.
+Chinese pairs of characters count. Notes, formulas and other people's topics stay above what is
+called disorder; reversed and sorted words fall below, shuffled ones mostly. Chinese words that stay
+whole and only change places are told by chance alone, unless blanks part them.
 """
 
 from __future__ import annotations
