@@ -73,9 +73,9 @@ def planted(wanted: Iterable[str] = ()) -> Iterator[Row]:
                 yield _row(exercise_id, bug, report, {variant.id})
 
 
-def unseen(folder: Path) -> Iterator[Row]:
-    """The bugs and the right functions of every file in a folder; CONTRIBUTING.md has the form."""
-    for file in sorted(folder.glob("[0-9]*.py")):
+def unseen(place: Path) -> Iterator[Row]:
+    """The bugs and the right functions of a file, or of all in a folder; CONTRIBUTING.md has the form."""
+    for file in [place] if place.is_file() else sorted(place.glob("[0-9]*.py")):
         module = _loaded(file)
         for name, wanted in module.BUGS.items():
             report = check(module.EXERCISE, getattr(module, name))
