@@ -187,7 +187,8 @@ def test_they_are_quick_and_leave_nothing(tmp_path: Path) -> None:
     ):
         made = player.to_html()
         path.write_text(
-            made.replace(show, f"window.fa = {{ widget, model, heard: model.heard }}; {show}"), "utf-8"
+            made.replace(show, f"window.fa = {{ widget, model, heard: model.heard }}; {show}"),
+            "utf-8",
         )
         with _page(path) as (page, wrong):
             found = {**page.evaluate(MANY), **page.evaluate(SCRUB)}

@@ -355,7 +355,8 @@ def test_a_hundred_openings_leave_nothing_and_twenty_stay_quick(tmp_path: Path) 
         page_ = player.to_html()
         assert show in page_
         path.write_text(
-            page_.replace(show, f"window.fa = {{ widget, model, heard: model.heard }}; {show}"), "utf-8"
+            page_.replace(show, f"window.fa = {{ widget, model, heard: model.heard }}; {show}"),
+            "utf-8",
         )
         with _page(path) as (page, wrong):
             found = page.evaluate(MANY)

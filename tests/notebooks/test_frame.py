@@ -130,7 +130,12 @@ def test_tracks_take_what_their_names_say() -> None:
     assert 110 <= minutes["short"] <= 130
     assert 8 * 60 <= minutes["interview"] <= 13 * 60
     assert 25 * 60 <= minutes[FULL] <= 35 * 60
-    assert {part.chapter for part in TRACKS["interview"].parts("en")} == {*range(5), *range(7, 10), 11, 12}
+    assert {part.chapter for part in TRACKS["interview"].parts("en")} == {
+        *range(5),
+        *range(7, 10),
+        11,
+        12,
+    }
     for lang, folder in (("en", FOLDER), ("zh", FOLDER / "zh")):
         (start,) = folder.glob("00_*.ipynb")
         said = next(cell.source for cell in prose(start) if cell.id == "tracks")
