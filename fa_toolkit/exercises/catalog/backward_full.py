@@ -56,6 +56,8 @@ _CASES = [
                                 "24 × 24，因果，被遮住的分数远高于看得到的"),
          _with(True, lambda: inputs(24, 24, size=20.0, rising=True))),
     Case("extreme-logits", "q, k × 30", _with(False, lambda: inputs(40, 40, size=30.0))),
+    Case("extreme-logits", Text("144 × 144, later scores larger by hundreds", "144 × 144，后面的分数大几百"),
+         _with(False, lambda: inputs(144, 144, size=10.0, rising=True))),
     Case("extreme-logits", Text("40 × 40, every score below −100", "40 × 40，每个分数都低于 −100"),
          _with(False, lambda: far_below(40, 40))),
     Case("dead-rows", Text("40 × 24, causal", "40 × 24，因果"), _with(True, lambda: inputs(40, 24, 2))),
