@@ -127,8 +127,9 @@ def flash_decode(
         validate = costs_nothing_to_look(*tables)
     chosen = choose(impl, q)
     refuse(chosen, q.dtype)
-    left, right = (-1, -1) if window is None or not torch.compiler.is_compiling() else window
-    if not torch.compiler.is_compiling():  # there the implementation's own checks speak
+    if torch.compiler.is_compiling():  # there the implementation's own checks speak
+        left, right = (-1, -1) if window is None else window
+    else:
         if torch._C._are_functorch_transforms_active() or has_tangent(q, k_cache, v_cache, sink):
             refuse_decode_transforms()
         problem = decode_problem(

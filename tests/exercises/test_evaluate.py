@@ -65,8 +65,15 @@ def test_unseen_bugs_are_caught_and_right_answers_pass(file: Path) -> None:
     bugs, right = [r for r in found if not r.right], [r for r in found if r.right]
     assert [r for r in bugs if not r.is_caught] == []
     assert [r for r in right if r.caught] == []
-    misnamed = [r for r in bugs if not r.is_named]
-    assert len(misnamed) <= max(1, (1 - NAMED) * len(bugs)), misnamed
+    misnamed = [r for r in bugs if not r.is_named and r.wanted]
+    assert misnamed == []
+
+
+def test_nearly_every_unseen_bug_has_a_name() -> None:
+    """With the test above: at least this share of all is named right."""
+    sets = [evaluate._loaded(file).BUGS for file in sorted(UNSEEN.glob("[0-9]*.py"))]
+    wanted = [ids for bugs in sets for ids in bugs.values()]
+    assert sum(map(bool, wanted)) >= NAMED * len(wanted)
 
 
 def test_the_table_says_what_slipped_through() -> None:
