@@ -15,9 +15,9 @@ import torch
 from ..language import Text
 from .calling import Outcome, Runner, on_cpu
 from .clock import charge
-from .compare import budgets, mismatch, parts, truth_of
+from .compare import budgets, mismatch, parts, truth_of, wrong_dtype
 from .departure import find_departure
-from .diagnose import Attempt, diagnose
+from .diagnose import Attempt, diagnose, whole_tiles
 from .edited import Failure
 from .report import Diagnosis, Finding, Report
 from .report import Outcome as Verdict
@@ -54,7 +54,7 @@ class _Check:
         self.errors: list[Text | str] = []
         self.attempts: list[Attempt] = []
         self.failures: list[Failure] = []
-        self.tile: tuple[int, ...] = ()  # of the learner's tiles, where they choose its size
+        self.tiles: list[tuple[int, int]] = []  # sizes, where the learner chooses them
         self.left = seconds.check  # for all calls together; judging is not the learner's time
         self.stopped = self.untouched = False
 
@@ -109,7 +109,7 @@ class _Check:
             name = output.property if plain else case.property
             found = None
             if case.property == "dtype":  # first: a coarser type shows in the values too
-                found = _wrong_dtype(output.name, output.dtype, g, args)
+                found = wrong_dtype(output.name, output.dtype, g, args)
             if output.at_most and found is None:
                 found = self.at_most(name, g, t)
             else:
@@ -157,7 +157,7 @@ class _Check:
             self.errors.append(found.sentence or _LEFT_OUT)
             return
         self.run.add(rule.property)
-        self.tile = self.tile or found.seen.tile
+        self.tiles = self.tiles or whole_tiles(found.seen.tiles, rule.make())
         note = broken(rule, found.seen)
         if note is not None:
             self.fail(rule.property, note)
@@ -219,7 +219,7 @@ def _report(exercise: Exercise, state: _Check) -> Report:
     named: tuple[Diagnosis, ...] = ()
     departure = None
     if not passed:
-        named = diagnose(exercise, state.attempts, state.failures, state.tile)
+        named = diagnose(exercise, state.attempts, state.failures, state.tiles)
     if not passed and not state.stopped:
         departure = find_departure(exercise, state.attempts, state.call)
     note: Text | str = state.errors[-1 if state.stopped else 0] if state.errors else ""
@@ -249,16 +249,6 @@ def _worst_error(got: Any, truth: Any) -> Any:
         return None
     difference = (got - truth)[truth.isfinite()].abs()
     return float(difference.nan_to_num(math.inf, math.inf).max())
-
-
-def _wrong_dtype(name: str, rule: str | None, got: Any, args: tuple[Any, ...]) -> Text | None:
-    if rule is None or not isinstance(got, torch.Tensor):
-        return None
-    first = next(x for x in leaves(args) if isinstance(x, torch.Tensor))
-    want = torch.float32 if rule == "float32" else first.dtype
-    if got.dtype == want:
-        return None
-    return Text(f"{name} is {got.dtype}, expected {want}.", f"{name} 是 {got.dtype}，应为 {want}。")
 
 
 def _at(label: Text | str, found: Text) -> Text:

@@ -218,10 +218,10 @@ def _heard(message: Outcome | wire.Message) -> Outcome:
         for name in ("largest", "read"):
             number = told.get(name, 0)
             setattr(seen, name, number if isinstance(number, int) else 0)
-        shape, tile = told.get("largest_shape", []), told.get("tile", [])
+        shape, tiles = told.get("largest_shape", []), told.get("tiles", [])
         seen.largest_shape = tuple(shape) if isinstance(shape, list) else ()
-        if isinstance(tile, list) and all(isinstance(x, int) for x in tile):
-            seen.tile = tuple(tile)
+        if isinstance(tiles, list):
+            seen.tiles = [tuple(x) for x in tiles if _is_tile(x)]
         called = told.get("called", [])
         seen.called = {str(x)[:60] for x in called} if isinstance(called, list) else set()
     after, used = head.get("after"), head.get("used")
@@ -232,6 +232,14 @@ def _heard(message: Outcome | wire.Message) -> Outcome:
         [unpack(x, blobs) for x in after] if isinstance(after, list) else [],
         seen,
         used if isinstance(used, (int, float)) and used >= 0 else 0.0,
+    )
+
+
+def _is_tile(told: Any) -> bool:
+    return (
+        isinstance(told, list)
+        and len(told) == 2
+        and all(isinstance(x, int) and x > 0 for x in told)
     )
 
 

@@ -76,6 +76,17 @@ def _odd_tensor(exercise: Exercise, values: Sequence[Any]) -> Text | None:
     return None
 
 
+def wrong_dtype(name: str, rule: str | None, got: Any, args: tuple[Any, ...]) -> Text | None:
+    """A sentence if a result has another dtype than its rule asks for; `spec.Output` has the rule."""
+    if rule is None or not isinstance(got, torch.Tensor):
+        return None
+    first = next(x for x in leaves(args) if isinstance(x, torch.Tensor))
+    want = torch.float32 if rule == "float32" else first.dtype
+    if got.dtype == want:
+        return None
+    return Text(f"{name} is {got.dtype}, expected {want}.", f"{name} 是 {got.dtype}，应为 {want}。")
+
+
 def plain(value: Any) -> tuple[Any, float]:
     """A number of any type as Python's own, and the relative rounding of its type."""
     if isinstance(value, torch.Tensor) and value.numel() == 1:
@@ -156,7 +167,7 @@ def _worst(
     broken = wrong & ~(got.isfinite() & want.isfinite())
     excess = torch.where(wrong, ((got - want).abs() / allowed).nan_to_num(0.0), 0.0)
     flat = int(broken.flatten().int().argmax()) if bool(broken.any()) else int(excess.argmax())
-    place = [int(i) for i in torch.unravel_index(torch.tensor(flat), want.shape)]
+    place = [int(i) for i in np.unravel_index(flat, tuple(want.shape))]
     where = f"{name}{place}" if place else name
     seen, right = float(got.flatten()[flat]), float(want.flatten()[flat])
     count = int(wrong.sum())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from ..language import Text
@@ -62,7 +63,7 @@ def _place(
 ) -> tuple[tuple[int, ...], tuple[int, int], tuple[int, int] | None] | None:
     """Index of the first wrong element, the rows of its tile, and the keys where it tells."""
     first = int(wrong.flatten().int().argmax())
-    place = tuple(int(i) for i in torch.unravel_index(torch.tensor(first), wrong.shape))
+    place = tuple(int(i) for i in np.unravel_index(first, tuple(wrong.shape)))
     if name in _OF_KEYS and wrong.dim() > 1:
         return place, (0, problem.len_q), _tile_of(place[-2], tile.block_n, problem.len_k)
     axis = -2 if wrong.dim() > 1 and wrong.shape[-2] == problem.len_q else -1

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ..language import Text
-from .compare import budgets, close, parts, plain, truth_of
+from .compare import budgets, close, parts, plain, truth_of, wrong_dtype
 from .edited import SIDE, Answer, Failure, edits_of_answer, told
 from .outside import outside
 from .report import Diagnosis
@@ -20,7 +20,9 @@ from .symptoms import Seen, symptoms
 
 #: Mistakes that a report names; seconds of this process spent on finding one that explains
 #: everything, and then on those that explain a part.
-_MOST, _SECONDS, _PARTLY = 3, 10.0, 2.0
+_MOST, _SECONDS, _PARTLY = 3, 20.0, 4.0
+#: Elements of all tensors of a case from which it is large.
+_LARGE = 20_000
 
 
 @dataclass(frozen=True)
@@ -37,9 +39,9 @@ def diagnose(
     exercise: Exercise,
     attempts: Sequence[Attempt],
     failures: Sequence[Failure] = (),
-    tile: tuple[int, ...] = (),
+    tiles: Sequence[tuple[int, int]] = (),
 ) -> tuple[Diagnosis, ...]:
-    """Named mistakes for these attempts, likeliest first; `tile` is the size that was seen.
+    """Named mistakes for these attempts, likeliest first; `tiles` are the sizes that were seen.
 
     A variant explains an answer if it gives the learner's results on every attempt, right and wrong
     ones, and is wrong on at least one. If none does, an edit of the solution is looked for that
@@ -49,8 +51,12 @@ def diagnose(
     known = [x for x in (_known(exercise, attempt) for attempt in attempts) if x is not None]
     if not known and not failures:
         return ()
-    weighed = _weigh(exercise, known, tile)
-    named = [w.variant for w in weighed if w.explains(known)]
+    weighed = _weigh(exercise, known, tiles)
+    explaining = [w for w in weighed if w.explains(known)]
+    if len(explaining) > 1:  # what is as near as rounding leaves out what is only near
+        far = [_distance(exercise, w.fn, known) for w in explaining]
+        explaining = [w for w, d in zip(explaining, far, strict=True) if d <= max(1.0, min(far))]
+    named = [w.variant for w in explaining]
     edited = None
     if len(known) == len(attempts) and (failures or not named):
         edited = _edited(exercise, attempts, known, failures)
@@ -65,7 +71,7 @@ def diagnose(
         near = sorted((w for w in weighed if w.share(known) >= 0.5), key=lambda w: -w.share(known))
         named = [w.variant for w in near]
     found = [Diagnosis(v.id, v.text, _passage(exercise, v)) for v in dict.fromkeys(named[:_MOST])]
-    if not found or not any(w.explains(known) for w in weighed):
+    if not found or not explaining:
         seen = [
             Seen(x.property, x.args, x.got, x.truth, x.allowed, bool(x.faulty), x.faulty)
             for x in known
@@ -131,6 +137,7 @@ def _known(exercise: Exercise, attempt: Attempt) -> _Known | None:
         o.name
         for o, g, t, a in zip(exercise.outputs, got, truth, allowed, strict=True)
         if not (_same(g, t, a, slack=1) or (o.at_most and _less(g, t)))
+        or (attempt.property == "dtype" and wrong_dtype(o.name, o.dtype, g, args) is not None)
     )
     return _Known(attempt.property, attempt.make, args, got, truth, allowed, faulty, bool(faulty))
 
@@ -144,6 +151,7 @@ class _Weighed:
     """One form of a variant, and how it compares with the learner's results, case by case."""
 
     variant: Variant
+    fn: Callable[..., Any]
     same: dict[int, bool] = field(default_factory=dict)  # by id of the attempt
     wrong: dict[int, bool] = field(default_factory=dict)
 
@@ -161,42 +169,51 @@ class _Weighed:
         return len(hit) / len(wrong) if wrong else 0.0
 
 
-def _weigh(exercise: Exercise, known: Sequence[_Known], tile: tuple[int, ...]) -> list[_Weighed]:
+def _weigh(
+    exercise: Exercise, known: Sequence[_Known], tiles: Sequence[tuple[int, int]]
+) -> list[_Weighed]:
     """Every form of every variant against the results; the rest is left out when time is up.
 
     Most variants do not survive one wrong result. Only if none explains all of them is it asked
     how many each explains.
     """
     until = time.process_time() + _SECONDS
-    strict = _compared(exercise, known, until, 0.0, tile)
+    forms = [_Weighed(v, fn) for v in exercise.variants for fn in _forms(v, tiles)]
+    strict = _compared(exercise, forms, known, until, 0.0)
     if any(weighed.explains(known) for weighed in strict):
         return strict
     until = min(until, time.process_time() + _PARTLY)
-    return _compared(exercise, known, until, 0.5, tile)
+    strict.sort(key=lambda w: -sum(w.same.values()))  # those that have something in common first
+    return _compared(exercise, strict, known, until, 0.5)
 
 
 def _compared(
     exercise: Exercise,
+    forms: Sequence[_Weighed],
     known: Sequence[_Known],
     until: float,
     missed: float,
-    tile: tuple[int, ...],
 ) -> list[_Weighed]:
-    """The forms one by one; one that misses more than this share of the wrong results is dropped."""
-    order = sorted(known, key=lambda x: (not x.wrong, x.property in SIDE, _size(x.args)))
+    """The forms one by one; one that misses more than this share of the wrong results is dropped,
+    and where none may be missed, one that contradicts a right result too. Large cases come last."""
+
+    def turn(x: _Known) -> tuple[bool, bool, bool, int]:
+        size = _size(x.args)
+        return size > _LARGE, not x.wrong, x.property in SIDE, size
+
+    order = sorted(known, key=turn)
     found, wrong = [], sum(x.wrong for x in known)
-    for variant in exercise.variants:
-        for fn in _forms(variant, tile):
-            weighed = _Weighed(variant)
-            misses = 0
-            for tried, x in enumerate(order, start=1):
-                if time.process_time() > until:
-                    break
-                weighed.same[id(x)], weighed.wrong[id(x)] = _compare(exercise, fn, x)
-                misses += x.wrong and not weighed.same[id(x)]
-                if misses > missed * max(2, min(tried, wrong)):
-                    break
-            found.append(weighed)
+    for weighed in forms:
+        if time.process_time() > until:
+            break
+        misses = 0
+        for tried, x in enumerate(order, start=1):
+            if id(x) not in weighed.same:
+                weighed.same[id(x)], weighed.wrong[id(x)] = _compare(exercise, weighed.fn, x)
+            misses += (x.wrong or not missed) and not weighed.same[id(x)]
+            if misses > missed * max(2, min(tried, wrong)):
+                break
+        found.append(weighed)
     return found
 
 
@@ -204,11 +221,29 @@ def _size(args: tuple[Any, ...]) -> int:
     return sum(x.numel() for x in leaves(args) if isinstance(x, torch.Tensor))
 
 
-def _forms(variant: Variant, tile: tuple[int, ...]) -> list[Callable[..., Any]]:
-    """What a variant may return: for the tile that was seen, if it depends on it."""
-    if variant.sized is None or len(tile) != 2:
+def _forms(variant: Variant, tiles: Sequence[tuple[int, int]]) -> list[Callable[..., Any]]:
+    """What a variant may return: for the tiles that were seen, if it depends on them."""
+    if variant.sized is None or not tiles:
         return [variant.fn, *variant.also]
-    return list(variant.sized(variant, tile[0], tile[1]))
+    return [fn for tile in tiles for fn in variant.sized(variant, *tile)]
+
+
+def whole_tiles(seen: Sequence[tuple[int, int]], args: tuple[Any, ...]) -> list[tuple[int, int]]:
+    """The sizes without those of the last, partial tiles; three at most: forward, dQ, dK and dV."""
+    sizes = [x.shape[-2] for x in leaves(args) if isinstance(x, torch.Tensor) and x.dim() >= 2]
+    if len(sizes) < 2:
+        return list(seen[:1])
+    found: list[tuple[int, int]] = []
+    for rows, cols in seen:
+        if rows >= sizes[0] and cols >= sizes[1]:
+            continue  # all at once: a tile may be larger still
+        tails = any(
+            rows in (m, sizes[0] % m) and cols in (n, sizes[1] % n)
+            for m, n in (*found, *((n, m) for m, n in found))
+        )
+        if not tails:
+            found.append((rows, cols))
+    return found[:3]
 
 
 #: Relative difference of two wrong results that may be rounding.
@@ -231,9 +266,43 @@ def _compare(exercise: Exercise, fn: Callable[..., Any], known: _Known) -> tuple
     made = _CRASHED if value is _CRASHED else parts(exercise, value)
     if made is _CRASHED or isinstance(made, Text):
         return False, True
-    rows = list(zip(known.got, made, known.truth, known.allowed, strict=True))
-    same = all(_same(g, w, a) for g, w, _, a in rows)
-    return same, not all(_same(w, t, a, slack=1) for _, w, t, a in rows)
+    rows = list(zip(exercise.outputs, known.got, made, known.truth, known.allowed, strict=True))
+    same = all(_same(g, w, a) for _, g, w, _, a in rows)
+    wrong = not all(_same(w, t, a, slack=1) for _, _, w, t, a in rows)
+    if known.property == "dtype":
+        typed = [
+            x for x in rows if getattr(x[2], "dtype", None) != torch.float64
+        ]  # the rest models
+        same = same and all(
+            getattr(g, "dtype", None) == getattr(w, "dtype", None) for _, g, w, _, _ in typed
+        )
+        wrong = wrong or any(wrong_dtype(o.name, o.dtype, w, known.args) for o, _, w, _, _ in typed)
+    return same, wrong
+
+
+def _rounding(like: torch.Tensor, *values: torch.Tensor) -> torch.Tensor:
+    """What rounding may do to wrong results: their sums have terms as large as the largest result,
+    and each is stored once in the type of `like`."""
+    size = torch.stack([x.abs().nan_to_num(0.0, 0.0) for x in values]).amax(0)
+    if not size.numel():
+        return size
+    step = torch.finfo(like.dtype).eps if like.is_floating_point() else 0.0
+    return _SLIGHT * size.max() + max(_SLIGHT, 2 * step) * size
+
+
+def _distance(exercise: Exercise, fn: Callable[..., Any], known: Sequence[_Known]) -> float:
+    """How far a variant is from the results it explains, in units of what rounding may do."""
+    far = 0.0
+    for x in known:
+        made = parts(exercise, _value(exercise.adapt, fn, x.make))
+        for g, w, a in zip(x.got, made, x.allowed, strict=True):
+            if not (isinstance(g, torch.Tensor) and isinstance(w, torch.Tensor)):
+                continue
+            mine, theirs = g.detach().double().cpu(), w.detach().double().cpu()
+            budget = torch.as_tensor(a, dtype=torch.float64).cpu() + _rounding(g, mine, theirs)
+            off = ((mine - theirs).abs() / budget).nan_to_num(0.0, 0.0)
+            far = max(far, float(off.max()) if off.numel() else 0.0)
+    return far
 
 
 def _same(left: Any, right: Any, allowed: Any, slack: float = 3) -> bool:
@@ -245,8 +314,7 @@ def _same(left: Any, right: Any, allowed: Any, slack: float = 3) -> bool:
             budget = budget.max() if budget.numel() else budget.sum()
         mine, theirs = left.detach().double().cpu(), right.detach().double().cpu()
         if slack > 1:  # of two wrong results: what should be 0 has a budget of 0
-            size = torch.maximum(mine.abs(), theirs.abs())
-            budget = budget + _SLIGHT * torch.where(size.isfinite(), size, 0.0)
+            budget = budget + _rounding(left, mine, theirs)
         return bool(close(mine, theirs, budget).all())
     left, right = plain(left)[0], plain(right)[0]
     if isinstance(left, (int, float)) and isinstance(right, (int, float)):

@@ -24,6 +24,8 @@ _TORCH = str(Path(torch.__file__).parent)
 _RUNNERS = (str(Path(_TORCH).with_name("triton")), str(_PACKAGE / "kernels"))
 _LAUNCHERS = {"flash_forward", "row_softmax", "matmul", "vector_add", "flash_attention"}
 _PRODUCTS = {"mm", "bmm", "baddbmm", "addmm", "mv", "matmul"}
+#: Sizes of tiles that are kept.
+_MOST = 16
 _EMPTY = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"}
 
 
@@ -35,8 +37,8 @@ class Seen:
         largest: elements of the largest storage that came into being, and its shape.
         read: elements of the largest operand of an operation that computes (views do not).
         called: names of functions that were called.
-        tile: rows and columns of the first product of matrices, which is a tile of scores where
-            attention is worked out.
+        tiles: rows and columns of the products of matrices that sum over as many terms as the first
+            one, each size once: tiles of scores and of their gradients where attention is worked out.
     """
 
     largest: int = 0
@@ -44,7 +46,7 @@ class Seen:
     read: int = 0
     read_shape: tuple[int, ...] = ()
     called: set[str] = field(default_factory=set)
-    tile: tuple[int, ...] = ()
+    tiles: list[tuple[int, int]] = field(default_factory=list)
 
 
 class _Light(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -59,20 +61,30 @@ class _Allocations(_Light):  # type: ignore[no-untyped-call]
     def __init__(self, seen: Seen) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.seen = seen
+        self.terms = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         name = func._schema.name.split("::")[-1]
         if not _inside_triton():
             self.seen.called.add(name)
-        if name in _PRODUCTS and not self.seen.tile:
-            self.seen.tile = (1, *result.shape)[-2:]
+        if name in _PRODUCTS and not _inside_triton():
+            self._product(args, result)
         view = any(
             r.alias_info is not None and not r.alias_info.is_write for r in func._schema.returns
         )
         if not view:
             self._note(args, result)
         return result
+
+    def _product(self, args: Any, result: Any) -> None:
+        left = [x for x in _tensors(args) if x.dim() >= 2][-2:]
+        rows, cols = (1, 1, *result.shape)[-2:]
+        terms = left[0].shape[-1] if left else 0
+        self.terms = self.terms or terms
+        size = (int(rows), int(cols))
+        if terms == self.terms and size not in self.seen.tiles and len(self.seen.tiles) < _MOST:
+            self.seen.tiles.append(size)
 
     def _note(self, args: Any, result: Any) -> None:
         for tensor in _tensors(args):

@@ -207,7 +207,11 @@ def _page(
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("request", lambda r: None if r.url == path.as_uri() else wrong.append(r.url))
         page.goto(path.as_uri())
-        yield page, wrong
+        try:
+            yield page, wrong
+        except Exception:
+            assert wrong == []  # an error on the page says more than what it left undrawn
+            raise
         browser.close()
 
 
@@ -264,7 +268,7 @@ def test_what_is_too_much_is_said_and_the_last_picture_stays(tmp_path: Path) -> 
 def test_a_player_shown_before_its_data_waits_for_them(tmp_path: Path) -> None:
     show = "widget.render({ model, el: place });"
     late = (
-        "const kept = state.head; state.head = {}; " + show
+        "const kept = model.get('head'); model.set('head', {}); " + show
         + " setTimeout(() => model.set('head', kept), 50);"
     )  # fmt: skip
     made = viz.tile_player(lang="en").to_html()
@@ -367,7 +371,8 @@ def test_a_hundred_openings_leave_nothing_and_twenty_stay_quick(tmp_path: Path) 
             assert wrong == []
 
 
-#: A hundred openings and closings; then twenty at once, all moved one step.
+#: A hundred openings and closings; then twenty at once, all moved one step. The fastest step counts:
+#: other work shares the two cores, and where it seems slow more are tried, for 15 s.
 MANY = """async () => {
   const { widget, model, heard } = window.fa;
   const rest = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
@@ -399,13 +404,14 @@ MANY = """async () => {
   const many = Array.from({ length: 20 }, open);
   const range = many[7].el.querySelector(".fa-range");
   let step20 = Infinity;
-  for (let i = 1; i < 9; i++) {
+  for (let i = 0; i < 8 || (i < 60 && step20 > 30); i++) {
     const start = performance.now();
-    range.value = i;
+    range.value = 1 + (i % 8);
     range.dispatchEvent(new Event("input"));
     range.getBoundingClientRect();
     step20 = Math.min(step20, performance.now() - start);
     await rest();
+    if (i >= 8) await new Promise((done) => setTimeout(done, 250)); // other work passes
   }
   many.forEach((made) => made.close());
   return { listeners: after[0] - before[0], elements: after[1] - before[1], grown, open: first, step20 };

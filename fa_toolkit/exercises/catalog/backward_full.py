@@ -37,7 +37,7 @@ _CASES = [
     Case("value", Text("144 × 144, rising scores", "144 × 144，分数递增"),
          _with(False, lambda: inputs(144, 144, rising=True))),
     Case("causal", "24 × 24", _with(True, lambda: inputs(24, 24))),
-    Case("causal", "2 × 96 × 96", _with(True, lambda: inputs(96, 96, 2))),
+    Case("causal", "2 × 128 × 128", _with(True, lambda: inputs(128, 128, 2))),
     Case("ragged", "2 × 45 × 77", _with(False, lambda: inputs(45, 77, 2))),
     Case("ragged", Text("2 × 140 × 140, causal", "2 × 140 × 140，因果"),
          _with(True, lambda: inputs(140, 140, 2))),
@@ -66,8 +66,8 @@ _CASES = [
     Case("dtype", "bfloat16", _with(False, lambda: inputs(40, 72, dtype=_BRAIN))),
     Case("dtype", Text("float16, 16 × 8192: long sums", "float16，16 × 8192：很长的和"),
          _with(False, lambda: repeated(16, 8192))),
-    Case("dtype", Text("float16, 8192 × 16: long sums", "float16，8192 × 16：很长的和"),
-         _with(False, lambda: repeated(8192, 16))),
+    Case("dtype", Text("float16, 3072 × 16: long sums", "float16，3072 × 16：很长的和"),
+         _with(False, lambda: repeated(3072, 16))),
 ]  # fmt: skip
 
 FULL = Exercise(

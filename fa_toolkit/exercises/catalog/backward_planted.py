@@ -71,7 +71,7 @@ _FORWARD = (
 )  # fmt: skip
 
 _MASK = (
-    _bug("causal-ignored", "The causal mask is not applied.", "没有加因果掩码。", forms=2),
+    _bug("causal-ignored", "The causal mask is not applied.", "没有加因果掩码。"),
     _bug("top-left", "The mask is aligned top-left: Nk − Nq is missing.",
          "掩码用了左上对齐：漏了 Nk − Nq。", forms=2),
     _bug("offset-sign", "The offset of the mask has the wrong sign: query i stands at i + Nk − Nq.",
@@ -127,9 +127,10 @@ _BACKWARD = (
     _bug("dq-not-scaled", "dQ lacks the scale.", "dQ 漏了缩放。"),
     _bug("dk-not-scaled", "dK lacks the scale.", "dK 漏了缩放。"),
     _bug("gradients-not-scaled", "dQ and dK lack the scale.", "dQ 和 dK 都漏了缩放。"),
-    _bug("dq-scaled-twice", "The scale enters dQ twice.", "dQ 里缩放乘了两次。"),
-    _bug("dk-scaled-twice", "The scale enters dK twice: Q had it already.",
-         "dK 里缩放乘了两次：Q 里已经有了。"),
+    _bug("dq-scaled-twice", "dQ is scaled by 1/D, which is 1/√D twice. It enters once.",
+         "dQ 乘的是 1/D，等于乘了两次 1/√D。只该乘一次。"),
+    _bug("dk-scaled-twice", "dK is scaled by 1/D, which is 1/√D twice. Does the Q it meets have the "
+         "scale already?", "dK 乘的是 1/D，等于乘了两次 1/√D。它用的 Q 是不是已经带着缩放了？"),
     _bug("dv-from-ds", "dV is dSᵀ dO. It is Pᵀ dO.", "dV 算成了 dSᵀ dO，应为 Pᵀ dO。"),
     _bug("dv-unmasked", "dV gathers from P before the mask.", "dV 用的是没有加掩码的 P。"),
     _tiled("p-not-transposed", "dV takes P of a tile without transposing it.",
@@ -152,8 +153,9 @@ _BACKWARD = (
            "反向漏掉了最后凑不满一块的 key。"),
     _tiled("backward-tail-queries", "Backward leaves out the last queries, those that fill no whole "
            "tile.", "反向漏掉了最后凑不满一块的 query。"),
-    _tiled("backward-first-tile-skipped", "Backward begins one tile of queries too late: the tile on "
-           "the diagonal is skipped.", "反向从太晚的 query 块开始：对角线上的块被跳过了。"),
+    _tiled("backward-first-tile-skipped", "Backward leaves out tiles on the diagonal: its loop over "
+           "queries starts too late, or its loop over keys stops at the first row of the block.",
+           "反向漏掉了对角线上的块：query 循环开始得太晚，或者 key 循环停在了这块的第一行。"),
 )  # fmt: skip
 
 #: those of few forms first: a diagnosis has a limited time

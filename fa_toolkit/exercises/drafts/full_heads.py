@@ -54,7 +54,7 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
                     # slip forward.causal-ignored: if False:
                     # slip forward.mask-on-diagonal-tile: if causal and i == j:
                     # slip forward.mask-on-last-tile: if causal and j + block_n >= stop:
-                    # slip forward.mask-on-first-tile-only: if causal and j == 0:
+                    # slip forward.mask-within-tile/first: if causal and j == 0:
                     # slip forward.mask-when-cut: if causal and j + block_n > i + block_m + offset:
                     position = torch.arange(rows.start, rows.stop)[:, None] + offset
                     # slip forward.top-left: position = torch.arange(rows.start, rows.stop)[:, None]
@@ -88,7 +88,7 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
                 # slip l-over-columns: l = l * alpha + p.sum(0)
                 acc = acc * alpha[:, None] + p @ v[keys]
                 # slip acc-across-columns: acc = acc * alpha[: acc.shape[1]] + p @ v[keys]
-                # slip o-not-normalised-but-lse: acc = acc * alpha[:, None] + (p / l[:, None].clamp(min=1e-30)) @ v[keys]
+                # slip acc-divided: acc = acc * alpha[:, None] + (p / l[:, None].clamp(min=1e-30)) @ v[keys]
                 m = m_new
             o[h, rows] = acc / torch.where(l == 0, 1.0, l)[:, None]
             # slip o-over-heads: o[:, rows] = acc / torch.where(l == 0, 1.0, l)[:, None]
@@ -103,7 +103,7 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
         final = torch.where(lse[h] == -torch.inf, 0.0, lse[h])
         # slip lse-of-first-head/read: final = torch.where(lse[0] == -torch.inf, 0.0, lse[0])
         for j in range(0, len_k, block_n):
-            # slip backward.tail-keys: for j in range(0, len_k - block_n + 1, block_n):
+            # slip backward-tail-keys: for j in range(0, len_k - block_n + 1, block_n):
             # slip backward.last-keys: for j in range(0, len_k - block_n, block_n):
             # slip backward.first-keys: for j in range(block_n, len_k, block_n):
             keys = slice(j, min(j + block_n, len_k))
@@ -123,15 +123,15 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
             # slip backward.bound-without-offset: start = j // block_m * block_m if causal else 0
             # slip backward.bound-without-offset/exact: start = j if causal else 0
             # slip backward.start-sign: start = max(0, j + offset) // block_m * block_m if causal else 0
-            # slip backward.start-at-diagonal: start = (max(0, j - offset) // block_m + 1) * block_m if causal else 0
-            # slip backward.start-at-diagonal/ceiling: start = -(-max(0, j - offset) // block_m) * block_m if causal else 0
-            # slip backward.start-at-diagonal/end: start = max(0, keys.stop - offset) // block_m * block_m if causal else 0
-            # slip backward.start-at-diagonal/exact: start = max(0, j + block_n - offset) if causal else 0
-            # slip backward.start-at-diagonal/next: start = max(0, j - offset + 1) if causal else 0
+            # slip backward-first-tile-skipped: start = (max(0, j - offset) // block_m + 1) * block_m if causal else 0
+            # slip backward-first-tile-skipped/ceiling: start = -(-max(0, j - offset) // block_m) * block_m if causal else 0
+            # slip backward-first-tile-skipped/end: start = max(0, keys.stop - offset) // block_m * block_m if causal else 0
+            # slip backward-first-tile-skipped/exact: start = max(0, j + block_n - offset) if causal else 0
+            # slip backward-first-tile-skipped/next: start = max(0, j - offset + 1) if causal else 0
             # slip backward.start-without-causal: start = max(0, j - offset) // block_m * block_m
-            # slip backward.stop-for-start: start = min(len_q, j - offset + block_n) // block_m * block_m if causal else 0; start = max(0, start)
+            # slip backward-first-tile-skipped/stop: start = min(len_q, j - offset + block_n) // block_m * block_m if causal else 0; start = max(0, start)
             for i in range(start, len_q, block_m):
-                # slip backward.tail-queries: for i in range(start, len_q - block_m + 1, block_m):
+                # slip backward-tail-queries: for i in range(start, len_q - block_m + 1, block_m):
                 # slip backward.last-queries: for i in range(start, len_q - block_m, block_m):
                 rows = slice(i, min(i + block_m, len_q))
                 s = scale * q[rows] @ k[keys].T
@@ -152,11 +152,11 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
                     # slip backward.mask-turned: seen = position <= torch.arange(keys.start, keys.stop)
                     s = torch.where(seen, s, -torch.inf)
                     # slip backward.masked-to-zero: s = torch.where(seen, s, 0.0)
-                    # slip backward.finite-mask: s = torch.where(seen, s, -1e4)
+                    # slip backward.finite-mask: s = torch.where(seen, s, -50.0)
                     # slip backward.mask-inverted: s = torch.where(seen, -torch.inf, s)
                 p = (s - final[rows, None]).exp()
                 # slip maximum-of-hidden/raw: p = (s - lse[h, rows, None]).exp().masked_fill(s == -torch.inf, 0.0)
-                # slip p-not-normalised/stored: p = (s - s.amax(1, keepdim=True)).exp().nan_to_num(0.0)
+                # slip p-by-tile-maximum: p = (s - s.amax(1, keepdim=True)).exp().nan_to_num(0.0)
                 # slip lse-across-columns: p = (s - final[keys]).exp()
                 ds = p * (do[rows] @ v[keys].T - delta[rows, None])
                 # slip delta-across-columns: ds = p * (do[rows] @ v[keys].T - delta[keys])

@@ -165,7 +165,7 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
         # slip softened-division: o[..., at, :] = acc / (l + 1e-3)
         # slip softened-division/small: o[..., at, :] = acc / (l + 1e-5)
         # slip softened-division/one: o[..., at, :] = acc / (l + 1.0)
-        # slip o-added-up: o[..., at, :] += acc; o[..., :1, :] += 0 * acc[..., :1, :]
+        # slip not-normalised/added: o[..., at, :] += acc; o[..., :1, :] += 0 * acc[..., :1, :]
         # slip o-in-first-tile: o[..., : at.stop - at.start, :] = acc / l.masked_fill(l == 0, 1.0)
         lse[..., at] = (m + l.log()).squeeze(-1)
         # slip lse-no-maximum: lse[..., at] = l.log().squeeze(-1)
@@ -198,8 +198,8 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
             # slip backward.last-keys: for j in range(0, len_k - block_n, block_n):
             # slip backward.first-keys: for j in range(block_n, len_k, block_n):
             # slip backward.bound-without-offset/keys: for j in range(0, min(len_k, i + block_m) if causal else len_k, block_n):
-            # slip backward.stop-at-first-row: for j in range(0, max(0, min(len_k, i + offset + 1)) if causal else len_k, block_n):
-            # slip backward.stop-at-first-row/minus: for j in range(0, max(0, min(len_k, i + offset)) if causal else len_k, block_n):
+            # slip backward-first-tile-skipped/keys: for j in range(0, max(0, min(len_k, i + offset + 1)) if causal else len_k, block_n):
+            # slip backward-first-tile-skipped/minus: for j in range(0, max(0, min(len_k, i + offset)) if causal else len_k, block_n):
             # slip backward.half-the-keys: for j in range(0, len_k, 2 * block_n):
             # slip backward.only-first-keys: for j in range(0, min(block_n, len_k), block_n):
             s, at, over = tile(i, j)
@@ -237,7 +237,7 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
             # slip gradients-not-scaled: pass
             # slip gradients-scaled-twice: ds = scale * scale * ds
             # slip gradients-divided-by-scale: ds = ds / scale
-            # slip gradients-scaled-1-over-d: ds = ds / q.shape[-1]
+            # slip gradients-scaled-twice/width: ds = ds / q.shape[-1]
             dv[..., over, :] += p.mT @ do[..., at, :]
             # slip dv-overwritten: dv[..., over, :] = p.mT @ do[..., at, :]
             # slip dv-subtracted: dv[..., over, :] -= p.mT @ do[..., at, :]
@@ -268,7 +268,7 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
             # slip dk-divided-by-scale: dk[..., over, :] += ds.mT @ q[..., at, :] / scale ** 2
             # slip dk-scaled-twice: dk[..., over, :] += scale * ds.mT @ q[..., at, :]
             # slip dk-not-scaled: dk[..., over, :] += ds.mT @ q[..., at, :] / scale
-            # slip dk-scaled-1-over-d: dk[..., over, :] += ds.mT @ q[..., at, :] * scale
+            # slip dk-scaled-twice/width: dk[..., over, :] += ds.mT @ q[..., at, :] * scale
             # slip dk-not-written: pass
             # slip gradients-summed-in-half: dk[..., over, :] = (dk[..., over, :] + ds.mT @ q[..., at, :]).to(kind).float()
             dq[..., at, :] += ds @ k[..., over, :]

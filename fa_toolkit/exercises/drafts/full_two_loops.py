@@ -16,7 +16,7 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
     # slip forward-in-base-2: log2_e = 1.0
     q, k, v, do = (x.float() for x in (q, k, v, do))
     q_scaled = q * (scale * log2_e)
-    # slip no-scale: q_scaled = q * log2_e
+    # slip scores-not-scaled: q_scaled = q * log2_e
     # slip forward-in-base-2/lse: q_scaled = q * scale
 
     def hidden(i, j, rows, keys):
@@ -97,7 +97,7 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
             # slip dkdv.delta-sign: ds = p * (do[..., at, :] @ v[..., over, :].mT + delta[..., at, None])
             # slip dkdv.ds-without-p: ds = (p > 0) * (do[..., at, :] @ v[..., over, :].mT - delta[..., at, None])
             # slip dkdv.delta-outside: ds = p * (do[..., at, :] @ v[..., over, :].mT) - delta[..., at, None]
-            # slip dkdv.ds-sign: ds = p * (delta[..., at, None] - do[..., at, :] @ v[..., over, :].mT)
+            # slip dk-subtracted/sign: ds = p * (delta[..., at, None] - do[..., at, :] @ v[..., over, :].mT)
             # slip dkdv.delta-per-tile: dp = do[..., at, :] @ v[..., over, :].mT; ds = p * (dp - (p * dp).sum(-1, keepdim=True))
             # slip dkdv.dp-from-o: ds = p * (o[..., at, :] @ v[..., over, :].mT - delta[..., at, None])
             # slip dkdv.jacobian-diagonal: ds = p * (1 - p) * (do[..., at, :] @ v[..., over, :].mT)
@@ -144,7 +144,7 @@ def attention_in_tiles(q, k, v, do, causal, block_m=64, block_n=64):
             # slip dq.delta-sign: ds = p * (do[..., at, :] @ v[..., over, :].mT + delta[..., at, None])
             # slip dq.ds-without-p: ds = (p > 0) * (do[..., at, :] @ v[..., over, :].mT - delta[..., at, None])
             # slip dq.delta-outside: ds = p * (do[..., at, :] @ v[..., over, :].mT) - delta[..., at, None]
-            # slip dq.ds-sign: ds = p * (delta[..., at, None] - do[..., at, :] @ v[..., over, :].mT)
+            # slip dq-subtracted/sign: ds = p * (delta[..., at, None] - do[..., at, :] @ v[..., over, :].mT)
             # slip dq.delta-per-tile: dp = do[..., at, :] @ v[..., over, :].mT; ds = p * (dp - (p * dp).sum(-1, keepdim=True))
             # slip dq.dp-from-o: ds = p * (o[..., at, :] @ v[..., over, :].mT - delta[..., at, None])
             # slip dq.jacobian-diagonal: ds = p * (1 - p) * (do[..., at, :] @ v[..., over, :].mT)
