@@ -23,6 +23,8 @@ from .symptoms import Seen, symptoms
 _MOST, _SECONDS, _PARTLY = 3, 20.0, 4.0
 #: Elements of all tensors of a case from which it is large.
 _LARGE = 20_000
+#: Scores that a tile has at least.
+_SMALL = 16
 
 
 @dataclass(frozen=True)
@@ -208,6 +210,8 @@ def _compared(
             break
         misses = 0
         for tried, x in enumerate(order, start=1):
+            if tried > 1 and time.process_time() > until:
+                return found
             if id(x) not in weighed.same:
                 weighed.same[id(x)], weighed.wrong[id(x)] = _compare(exercise, weighed.fn, x)
             misses += (x.wrong or not missed) and not weighed.same[id(x)]
@@ -235,8 +239,8 @@ def whole_tiles(seen: Sequence[tuple[int, int]], args: tuple[Any, ...]) -> list[
         return list(seen[:1])
     found: list[tuple[int, int]] = []
     for rows, cols in seen:
-        if rows >= sizes[0] and cols >= sizes[1]:
-            continue  # all at once: a tile may be larger still
+        if (rows >= sizes[0] and cols >= sizes[1]) or rows * cols < _SMALL:
+            continue  # all at once, so that a tile may be larger still; or no tile at all
         tails = any(
             rows in (m, sizes[0] % m) and cols in (n, sizes[1] % n)
             for m, n in (*found, *((n, m) for m, n in found))
