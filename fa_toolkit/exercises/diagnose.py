@@ -158,9 +158,9 @@ class _Weighed:
     wrong: dict[int, bool] = field(default_factory=dict)
 
     def explains(self, known: Sequence[_Known]) -> bool:
-        """The learner's results are this variant's, and it is wrong somewhere."""
+        """The learner's results are this variant's, and it is wrong where they are."""
         all_same = all(self.same.get(id(x), False) for x in known)
-        return bool(known) and all_same and any(self.wrong[id(x)] for x in known)
+        return bool(known) and all_same and any(x.wrong and self.wrong[id(x)] for x in known)
 
     def share(self, known: Sequence[_Known]) -> float:
         """Of the wrong results the share that it explains; 0 if it contradicts a right one."""
