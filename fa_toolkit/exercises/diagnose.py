@@ -204,7 +204,8 @@ def _compared(
         return size > _LARGE, not x.wrong, x.property in SIDE, size
 
     order = sorted(known, key=turn)
-    found, wrong = [], sum(x.wrong for x in known)
+    found: list[_Weighed] = []
+    wrong = sum(x.wrong for x in known)
     for weighed in forms:
         if time.process_time() > until:
             break
