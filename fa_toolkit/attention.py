@@ -82,7 +82,8 @@ def flash_attention(
 
     Query i stands at key position i + Nk - Nq: the last query sees the last key. A row that sees
     no key gives o = 0 and lse = -inf (or lse = sink). On a GPU the keys of few queries are split
-    over many programs, as in `flash_decode`; `explain` says when.
+    over many programs, as in `flash_decode`; `explain` says when. What lies outside the tensors never
+    matters; an infinite v of a key inside them does, hidden or not: 0 times infinity is NaN.
 
     Shapes:
         q: [B, Hq, Nq, D]; k: [B, Hkv, Nk, D]; v: [B, Hkv, Nk, Dv]; Hq a multiple of Hkv;
@@ -121,6 +122,7 @@ def flash_attention(
         (True, [0.0, 0.6931, 1.0986])
     """
     check_flag("deterministic", deterministic)
+    check_flag("return_lse", return_lse)
     key = None
     if type(q) is type(k) is type(v) is Tensor and sink is seed is None:
         key = key_of(q, k, v, causal, window, softcap, scale, dropout_p, impl)

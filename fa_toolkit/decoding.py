@@ -17,7 +17,7 @@ from .decode_operator import (
     refuse_decode_transforms,
     refuse_gradients,
 )
-from .door import Impl, check_sink, choose, costs_nothing_to_look, has_tangent, refuse
+from .door import Impl, check_flag, check_sink, choose, costs_nothing_to_look, has_tangent, refuse
 from .errors import ArgumentError
 from .language import Text
 from .reference.cache import decode_problem, with_queries
@@ -121,6 +121,7 @@ def flash_decode(
         (torch.Size([2, 4, 16]), tensor([1., 0.]))
     """
     _check_splits(num_splits)
+    check_flag("return_lse", return_lse)
     check_tensors(q=q, seq_lens=seq_lens)
     if validate is None:
         tables = [seq_lens] if block_table is None else [seq_lens, block_table]

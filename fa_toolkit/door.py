@@ -14,6 +14,7 @@ from torch.autograd import forward_ad
 
 from .errors import ArgumentError, BackendUnavailable, DeviceError, DtypeError
 from .language import Text
+from .problem import yes_or_no
 
 Impl = Literal["auto", "triton", "tiled", "reference"]
 Implementation = Literal["triton", "tiled", "reference"]
@@ -77,13 +78,13 @@ def has_tangent(*tensors: Tensor | None) -> bool:
 
 
 def check_flag(name: str, value: bool | None) -> None:
-    """Refuse what is neither True, False nor None.
+    """Refuse what is neither True, False (or 1, 0 and their like) nor None.
 
     Raises:
         ArgumentError: naming the argument.
     """
-    if value is not None and not isinstance(value, bool):
-        raise ArgumentError(name, expected="True | False | None", got=repr(value))
+    if value is not None:
+        yes_or_no(name, value)
 
 
 def check_sink(sink: Tensor | None, q: Tensor) -> None:

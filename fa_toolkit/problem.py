@@ -40,7 +40,7 @@ def _whole(name: str, value: object, least: int, most: int | None = None) -> int
     )
 
 
-def _yes_or_no(name: str, value: object) -> bool:
+def yes_or_no(name: str, value: object) -> bool:
     """`value` as a bool: True, False, 1, 0 and their like; "no" and [False] are neither."""
     plain = getattr(value, "item", lambda: value)() if getattr(value, "ndim", 0) == 0 else value
     if isinstance(plain, int) and plain in (0, 1):
@@ -94,7 +94,7 @@ class AttentionProblem:
             self._set(name, _whole(name, getattr(self, name), 0))
         self._set("head_dim", _whole("head_dim", self.head_dim, 1, MAX_HEAD_DIM))
         self._set("head_dim_v", _whole("head_dim_v", self.head_dim_v, 1, MAX_HEAD_DIM))
-        self._set("causal", _yes_or_no("causal", self.causal))
+        self._set("causal", yes_or_no("causal", self.causal))
         if not isinstance(self.dtype, str) or self.dtype not in ITEMSIZE:
             raise ArgumentError("dtype", expected=" | ".join(ITEMSIZE), got=repr(self.dtype))
         if self.heads_q != self.heads_kv and (

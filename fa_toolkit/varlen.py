@@ -124,6 +124,7 @@ def flash_attention_varlen(
     """
     _check_longest(max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k)
     check_flag("deterministic", deterministic)
+    check_flag("return_lse", return_lse)
     if validate is None:
         validate = costs_nothing_to_look(cu_seqlens_q, cu_seqlens_k)
     if validate:

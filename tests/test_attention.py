@@ -206,6 +206,8 @@ def _call(**changes: Any) -> Any:
         ({"scale": torch.tensor(1.0, requires_grad=True)}, ArgumentError, "scale: .*no gradient"),
         ({"softcap": 1e-300}, ArgumentError, "softcap: expected 0, or at least"),
         ({"softcap": 1j}, ArgumentError, "softcap: expected a number"),
+        ({"return_lse": "no"}, ArgumentError, "return_lse: expected True"),
+        ({"deterministic": 1.5}, ArgumentError, "deterministic: expected True"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else None,
 )

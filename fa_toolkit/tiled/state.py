@@ -6,14 +6,14 @@ that is what lets a row be cut into tiles, into splits of a cache, or across dev
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError, DeviceError, DtypeError, ShapeError
 from ..language import Text
 from ..reference import compute_dtype
 
@@ -144,6 +144,8 @@ def merge_partials(
 
     Raises:
         ArgumentError: if there is no part, or as many of one as not of the other.
+        DtypeError: if a part is no tensor of real floating point numbers.
+        DeviceError: if parts live on different devices.
         ShapeError: if a part's lse is not its o without the last axis, or parts differ.
 
     Example:
@@ -151,7 +153,7 @@ def merge_partials(
         >>> o.item(), round(lse.item(), 4)
         (0.5, 0.6931)
     """
-    outs, lses = list(outs), list(lses)
+    outs, lses = _listed("outs", outs), _listed("lses", lses)
     if not outs or len(outs) != len(lses):
         raise ArgumentError(
             "outs, lses",
@@ -159,6 +161,8 @@ def merge_partials(
             got=f"{len(outs)}, {len(lses)}",
         )
     for i, (o, lse) in enumerate(zip(outs, lses, strict=True)):
+        _check_kind(f"outs[{i}]", o, outs[0])
+        _check_kind(f"lses[{i}]", lse, outs[0])
         if o.shape != outs[0].shape or lse.shape != o.shape[:-1]:
             expected = f"{list(outs[0].shape)}, {list(outs[0].shape[:-1])}"
             got = f"{list(o.shape)}, {list(lse.shape)}"
@@ -167,6 +171,29 @@ def merge_partials(
             raise ShapeError(f"outs[{i}], lses[{i}]", expected=expected, got=got, hint=hint)
     o, lse = reduce(SoftmaxState.merge, map(_part, outs, lses)).finish()
     return o.to(outs[0].dtype if out_dtype is None else out_dtype), lse
+
+
+def _listed(name: str, parts: Sequence[Tensor] | Tensor) -> list[Tensor]:
+    if (isinstance(parts, Tensor) and parts.ndim == 0) or not isinstance(parts, Iterable):
+        raise ArgumentError(
+            name,
+            expected=Text("a list of tensors, or one stacked", "张量的列表，或叠在一起的张量"),
+            got=f"a {type(parts).__name__} of no dimension"
+            if isinstance(parts, Tensor)
+            else type(parts).__name__,
+        )
+    return list(parts)
+
+
+def _check_kind(name: str, part: Tensor, first: Tensor) -> None:
+    if not isinstance(part, Tensor) or not part.is_floating_point():
+        raise DtypeError(
+            name,
+            expected=Text("a tensor of real floating point numbers", "实数浮点张量"),
+            got=str(part.dtype) if isinstance(part, Tensor) else type(part).__name__,
+        )
+    if part.device != first.device:
+        raise DeviceError(name, expected=str(first.device), got=str(part.device))
 
 
 def _part(o: Tensor, lse: Tensor) -> SoftmaxState:

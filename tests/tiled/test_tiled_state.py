@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 from functools import reduce
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -194,4 +196,23 @@ def test_merge_partials_refuses(
     outs: list[Tensor], lses: list[Tensor], error: type[Exception]
 ) -> None:
     with pytest.raises(error, match="outs"):
+        merge_partials(outs, lses)
+
+
+@pytest.mark.parametrize(
+    "outs, lses",
+    [
+        (np.ones((2, 3, 4), "float32"), torch.zeros(2, 3)),
+        ([None], [torch.zeros(3)]),
+        (torch.ones(2, 3, 4, dtype=torch.complex64), torch.zeros(2, 3)),
+        (torch.ones(2, 3, 4, dtype=torch.int32), torch.zeros(2, 3)),
+        (torch.ones(2, 3, 4), torch.zeros(2, 3, dtype=torch.int64)),
+        ([torch.ones(3, 4), [1.0]], torch.zeros(2, 3)),
+        (torch.tensor(1.0), torch.zeros(2, 3)),
+        (None, None),
+        (torch.ones(1, 3, 4, device="meta"), torch.zeros(1, 3)),
+    ],
+)
+def test_parts_of_other_kinds_are_refused(outs: Any, lses: Any) -> None:
+    with pytest.raises(errors.FaError, match=r"outs|lses"):
         merge_partials(outs, lses)
