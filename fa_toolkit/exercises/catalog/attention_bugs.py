@@ -71,8 +71,8 @@ def more() -> tuple[Variant, ...]:
     return (
         Variant(
             "scale-of-length",
-            Text("You scale by the number of keys. It is 1/√D, D the width of q and k.",
-                 "你按 key 的个数缩放了。应是 1/√D，D 是 q、k 的宽度。"),
+            Text("You scale by a number of rows. It is 1/√D, D the width of q and k: their last axis.",
+                 "你按行数缩放了。应是 1/√D，D 是 q、k 的宽度，也就是最后一轴。"),
             _scaled(lambda q, k, v: k.shape[-2] ** -0.5),
             (_scaled(lambda q, k, v: q.shape[-2] ** -0.5),),
         ),

@@ -35,6 +35,6 @@ def exclude_and_weigh(q, k, v, causal):
 BUGS = {
     # The scale is q.shape[1] ** -0.5: with leading dimensions that is not the width D (should be
     # q.shape[-1]).
-    "short_attention": {"scale-of-second-axis"},
+    "short_attention": {"scale-of-length"},
 }
 RIGHT = ("exclude_and_weigh",)
