@@ -80,7 +80,7 @@ MERGE = Exercise(
     passage=Passage(3, Text("Merging is the better idea", "合并是更好的想法")),
     then="03.fix_pivot",
     entry="merge",
-    widget="fa.viz.stepper([1, 2, 3, 4], blocks=2)",
+    widget='fa.viz.stepper([1, 2, 3, 4], blocks=2, view="merged")',
     call="merge((m, l, acc), (m, l, acc)) -> (m, l, acc)",
     reference=merge,
     outputs=(
