@@ -184,12 +184,17 @@ class _Server:
             return self.process
 
     def ask(self, head: dict[str, Any], seconds: float) -> dict[str, Any] | None:
-        """The server's answer; None if it ended without one."""
+        """The server's answer; None if it ended without one.
+
+        One that had ended, or ends before it answers though it served earlier checks, is replaced
+        once.
+        """
         with self.lock:
             try:
                 for last in (False, True):
-                    process = self.start()
+                    old, process = self.process, self.start()
                     assert process.stdin is not None
+                    began = time.monotonic()
                     try:
                         told = {**head, "folder": self.folder.name}
                         wire.send(process.stdin.fileno(), told)
@@ -198,9 +203,10 @@ class _Server:
                         if last:
                             raise _unavailable(self._said()) from None
                         continue
-                    break
-                began = time.monotonic()
-                found = self.answers.get(timeout=seconds)
+                    found = self.answers.get(timeout=seconds)
+                    if found is not None or last or process is not old:
+                        break
+                    self.stop()
             except Empty:
                 self.stop()
                 return None

@@ -232,10 +232,20 @@ def test_an_interrupt_ends_the_check_and_the_next_one_works() -> None:
     threading.Thread(target=press).start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            check(sleeps_in_c, 60, 90)
+            print(check(sleeps_in_c, 60, 90))  # what it says if it is not interrupted
     finally:
         done.set()
     assert check(right, 5, 20).outcome == "passed"
+
+
+def test_a_server_that_dies_under_a_check_is_replaced() -> None:
+    assert check(right, 5, 20).outcome == "passed"
+    process = client._server.process
+    assert process is not None
+    os.kill(process.pid, signal.SIGSTOP)  # it hears of the check and never answers
+    threading.Timer(0.5, lambda: os.kill(process.pid, signal.SIGKILL)).start()
+    assert check(right, 5, 20).outcome == "passed"
+    assert client._server.process is not process
 
 
 def test_a_patched_torch_neither_passes_nor_lasts() -> None:
