@@ -23,13 +23,13 @@ interpreted = pytest.mark.skipif(
 )
 
 
-@lane(examples(70))
+@lane(examples(100))
 @given(call=calls(dtypes=ALL, sides=(1, 5, 16, 24), longest=60))
 def test_tiled(call: AnyCall) -> None:
     check(call, "tiled")
 
 
-@lane(examples(40))
+@lane(examples(60))
 @given(call=packed_calls(dtypes=ALL))
 def test_tiled_packed(call: AnyPacked) -> None:
     any_packed.check(call, "tiled")
@@ -42,21 +42,21 @@ def test_tiled_decode(case: Case) -> None:
 
 
 @interpreted
-@lane(examples(20))
+@lane(examples(30))
 @given(call=calls(pairs=2500))
 def test_triton(call: AnyCall) -> None:
     check(call, "triton")
 
 
 @interpreted
-@lane(examples(8))
+@lane(examples(10))
 @given(call=packed_calls(sequences=3, longest=20, widest=80))
 def test_triton_packed(call: AnyPacked) -> None:
     any_packed.check(call, "triton")
 
 
 @interpreted
-@lane(examples(8))
+@lane(examples(12))
 @given(case=decode_calls())
 def test_triton_decode(case: Case) -> None:
     any_decode.check(case, "triton")

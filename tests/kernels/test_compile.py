@@ -21,6 +21,7 @@ STANDARD = (
     "sm90-fp16-D64-causal",
     "sm90-fp16-D128-causal",
     "sm100-fp16-D128-causal",
+    "dkdv-sm90-fp16-D64-causal",
     "dkdv-sm90-fp16-D128-causal",
     "dq-sm90-fp16-D128-causal",
 )
@@ -34,7 +35,6 @@ MORE_STANDARD = (
     "sm80-fp16-D64-causal",
     "sm89-fp16-D128-causal",
     "dkdv-sm80-fp16-D128-causal",
-    "dkdv-sm90-fp16-D64-causal",
     "dkdv-sm100-fp16-D64-causal",
     "dq-sm80-fp16-D128-causal",
 )
