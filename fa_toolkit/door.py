@@ -77,13 +77,13 @@ def has_tangent(*tensors: Tensor | None) -> bool:
     return any(part.tangent is not None for part in parts)
 
 
-def check_flag(name: str, value: bool | None) -> None:
+def check_flag(name: str, value: object) -> None:
     """Refuse what is neither True, False (or 1, 0 and their like) nor None.
 
     Raises:
         ArgumentError: naming the argument.
     """
-    if value is not None:
+    if value is not None and not isinstance(value, bool):
         yes_or_no(name, value)
 
 

@@ -38,9 +38,9 @@ TORCH_SECONDS, TRITON_SECONDS = Seconds(5.0, 20.0), Seconds(20.0, 90.0)
 
 
 def limits(exercise: Exercise) -> Seconds:
-    """The limits of an exercise; one with `patience` has that many times as long."""
+    """The limits of an exercise; its `time_factor` times the usual."""
     found = TRITON_SECONDS if exercise.needs_triton else TORCH_SECONDS
-    return Seconds(found.call * exercise.patience, found.check * exercise.patience)
+    return Seconds(found.call * exercise.time_factor, found.check * exercise.time_factor)
 
 
 class _Check:

@@ -207,11 +207,9 @@ def _compared(
     found: list[_Weighed] = []
     wrong = sum(x.wrong for x in known)
     for weighed in forms:
-        if time.process_time() > until:
-            break
         misses = 0
         for tried, x in enumerate(order, start=1):
-            if tried > 1 and time.process_time() > until:
+            if time.process_time() > until:
                 return found
             if id(x) not in weighed.same:
                 weighed.same[id(x)], weighed.wrong[id(x)] = _compare(exercise, weighed.fn, x)
@@ -275,14 +273,23 @@ def _compare(exercise: Exercise, fn: Callable[..., Any], known: _Known) -> tuple
     same = all(_same(g, w, a) for _, g, w, _, a in rows)
     wrong = not all(_same(w, t, a, slack=1) for _, _, w, t, a in rows)
     if known.property == "dtype":
-        typed = [
-            x for x in rows if getattr(x[2], "dtype", None) != torch.float64
-        ]  # the rest models
-        same = same and all(
-            getattr(g, "dtype", None) == getattr(w, "dtype", None) for _, g, w, _, _ in typed
-        )
-        wrong = wrong or any(wrong_dtype(o.name, o.dtype, w, known.args) for o, _, w, _, _ in typed)
+        # a variant that computes in float64 models values and says nothing of types
+        typed = [(o, g, w) for o, g, w, _, _ in rows if _dtype(w) != torch.float64]
+        same = same and all(_dtype(g) == _dtype(w) for _, g, w in typed)
+        wrong = wrong or any(wrong_dtype(o.name, o.dtype, w, known.args) for o, _, w in typed)
     return same, wrong
+
+
+def _dtype(value: Any) -> torch.dtype | None:
+    return value.dtype if isinstance(value, torch.Tensor) else None
+
+
+def _budget(allowed: Any, like: torch.Tensor) -> torch.Tensor:
+    """The allowed error for a result of this shape; the largest one where the shape is wrong."""
+    budget = torch.as_tensor(allowed, dtype=torch.float64).cpu()
+    if budget.dim() and budget.shape != like.shape:
+        return budget.max() if budget.numel() else budget.sum()
+    return budget
 
 
 def _rounding(like: torch.Tensor, *values: torch.Tensor) -> torch.Tensor:
@@ -304,7 +311,7 @@ def _distance(exercise: Exercise, fn: Callable[..., Any], known: Sequence[_Known
             if not (isinstance(g, torch.Tensor) and isinstance(w, torch.Tensor)):
                 continue
             mine, theirs = g.detach().double().cpu(), w.detach().double().cpu()
-            budget = torch.as_tensor(a, dtype=torch.float64).cpu() + _rounding(g, mine, theirs)
+            budget = _budget(a, mine) + _rounding(g, mine, theirs)
             off = ((mine - theirs).abs() / budget).nan_to_num(0.0, 0.0)
             far = max(far, float(off.max()) if off.numel() else 0.0)
     return far
@@ -314,10 +321,8 @@ def _same(left: Any, right: Any, allowed: Any, slack: float = 3) -> bool:
     if isinstance(left, torch.Tensor) and isinstance(right, torch.Tensor):
         if left.shape != right.shape:
             return False
-        budget = slack * torch.as_tensor(allowed, dtype=torch.float64).cpu()
-        if budget.dim() and budget.shape != left.shape:  # both are of the same wrong shape
-            budget = budget.max() if budget.numel() else budget.sum()
         mine, theirs = left.detach().double().cpu(), right.detach().double().cpu()
+        budget = slack * _budget(allowed, mine)
         if slack > 1:  # of two wrong results: what should be 0 has a budget of 0
             budget = budget + _rounding(left, mine, theirs)
         return bool(close(mine, theirs, budget).all())

@@ -139,7 +139,7 @@ class Exercise:
             report can say, and the tile player show, in which tile the answer departs first.
         shorter: the arguments of a call with only the first `keys` keys (not for causal calls);
             with it the first tile of keys that goes wrong is found by trying.
-        patience: times the usual seconds that its calls may take.
+        time_factor: times the usual seconds that its calls may take.
         then: id of an exercise to solve after the solution of this one was shown.
     """
 
@@ -163,7 +163,7 @@ class Exercise:
     widget: str = ""
     layout: Callable[..., tuple[AttentionProblem, TileShape]] | None = None
     shorter: Callable[[tuple[Any, ...], int], tuple[Any, ...]] | None = None
-    patience: float = 1.0
+    time_factor: float = 1.0
     then: str = ""
 
     @property

@@ -24,7 +24,7 @@ _TORCH = str(Path(torch.__file__).parent)
 _RUNNERS = (str(Path(_TORCH).with_name("triton")), str(_PACKAGE / "kernels"))
 _LAUNCHERS = {"flash_forward", "row_softmax", "matmul", "vector_add", "flash_attention"}
 _PRODUCTS = {"mm", "bmm", "baddbmm", "addmm", "mv", "matmul"}
-#: Sizes of tiles that are kept.
+#: Sizes of products that are kept.
 _MOST = 16
 _EMPTY = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"}
 
@@ -68,8 +68,8 @@ class _Allocations(_Light):  # type: ignore[no-untyped-call]
         name = func._schema.name.split("::")[-1]
         if not _inside_triton():
             self.seen.called.add(name)
-        if name in _PRODUCTS and not _inside_triton():
-            self._product(args, result)
+            if name in _PRODUCTS:
+                self._product(args, result)
         view = any(
             r.alias_info is not None and not r.alias_info.is_write for r in func._schema.returns
         )
@@ -78,9 +78,9 @@ class _Allocations(_Light):  # type: ignore[no-untyped-call]
         return result
 
     def _product(self, args: Any, result: Any) -> None:
-        left = [x for x in _tensors(args) if x.dim() >= 2][-2:]
+        factors = [x for x in _tensors(args) if x.dim() >= 2][-2:]  # without what is added
         rows, cols = (1, 1, *result.shape)[-2:]
-        terms = left[0].shape[-1] if left else 0
+        terms = factors[0].shape[-1] if factors else 0
         self.terms = self.terms or terms
         size = (int(rows), int(cols))
         if terms == self.terms and size not in self.seen.tiles and len(self.seen.tiles) < _MOST:

@@ -16,6 +16,7 @@ from torch import Tensor
 from ..errors import ArgumentError, DeviceError, DtypeError, ShapeError
 from ..language import Text
 from ..reference import compute_dtype
+from ..reference.inputs import check_tensors
 
 MINUS_INF = float("-inf")
 
@@ -144,7 +145,7 @@ def merge_partials(
 
     Raises:
         ArgumentError: if there is no part, or as many of one as not of the other.
-        DtypeError: if a part is no tensor of real floating point numbers.
+        DtypeError: if a part is no dense tensor of floating point numbers.
         DeviceError: if parts live on different devices.
         ShapeError: if a part's lse is not its o without the last axis, or parts differ.
 
@@ -178,19 +179,16 @@ def _listed(name: str, parts: Sequence[Tensor] | Tensor) -> list[Tensor]:
         raise ArgumentError(
             name,
             expected=Text("a list of tensors, or one stacked", "张量的列表，或叠在一起的张量"),
-            got=f"a {type(parts).__name__} of no dimension"
-            if isinstance(parts, Tensor)
-            else type(parts).__name__,
+            got=str(list(parts.shape)) if isinstance(parts, Tensor) else type(parts).__name__,
         )
     return list(parts)
 
 
 def _check_kind(name: str, part: Tensor, first: Tensor) -> None:
-    if not isinstance(part, Tensor) or not part.is_floating_point():
+    check_tensors(**{name: part})
+    if not part.is_floating_point():
         raise DtypeError(
-            name,
-            expected=Text("a tensor of real floating point numbers", "实数浮点张量"),
-            got=str(part.dtype) if isinstance(part, Tensor) else type(part).__name__,
+            name, expected=Text("a floating point type", "浮点类型"), got=str(part.dtype)
         )
     if part.device != first.device:
         raise DeviceError(name, expected=str(first.device), got=str(part.device))

@@ -146,3 +146,20 @@ def test_a_factor_is_named_in_terms_of_the_problem() -> None:
     assert "log2 e" in named_factor(1 / math.log(2), {})[0]
     assert "√D" in named_factor(8.0, {"D": 64})[0] and "1/√D" in named_factor(0.125, {"D": 64})[0]
     assert named_factor(1.2345, {"D": 64}) == ("", "")
+
+
+def test_two_variants_of_one_wrong_shape_are_both_told() -> None:
+    from dataclasses import replace
+
+    import torch
+
+    from fa_toolkit.exercises.spec import Variant
+    from fa_toolkit.language import Text
+
+    def short(x: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(x, -1)[..., :-1]
+
+    exercise = exercises.get("03.three_pass")
+    variants = [Variant(name, Text(name, name), short) for name in ("one", "other")]
+    report = judge(replace(exercise, variants=tuple(variants)), Local(exercise, short))
+    assert [d.id for d in report.diagnosis][:2] == ["one", "other"]

@@ -10,7 +10,7 @@ EXERCISE = "03.rows"
 
 BUGS = {
     "largest_of_the_whole_tile": {"one-maximum"},
-    "only_this_tile": {"block-maximum", "edit-missing"},
+    "only_this_tile": {"block-maximum"},
     "weights_normalised_at_once": {"normalised-each-step"},
 }
 RIGHT = ["rows_in_a_python_loop"]

@@ -9,9 +9,9 @@ import torch
 EXERCISE = "04.forward"
 
 BUGS = {
-    "forgets_the_new_maximum": {"maximum-not-kept", "edit-statement"},
-    "weights_against_the_old_maximum": {"old-maximum", "edit-name"},
-    "scales_twice": {"scale-1-over-d", "edit-twice"},
+    "forgets_the_new_maximum": {"maximum-not-kept"},
+    "weights_against_the_old_maximum": {"old-maximum"},
+    "scales_twice": {"scale-1-over-d"},
     "softmax_of_each_block": {"tile-normalised"},
     "values_of_the_query_block": {"same-values"},
     "sum_before_the_maximum": {"factor-on-the-sum"},

@@ -10,7 +10,7 @@ EXERCISE = "06.loop"
 
 BUGS = {
     "factor_from_the_updated_maximum": {"nothing-rescaled"},
-    "denominator_of_the_last_step": {"l-last-step-only", "edit-missing"},
+    "denominator_of_the_last_step": {"l-last-step-only"},
     "division_inside": {"normalised-each-step"},
     "accumulator_left_alone": {"acc-not-rescaled"},
 }
