@@ -101,7 +101,7 @@ def test_an_endless_loop_is_stopped_even_behind_a_bare_except() -> None:
     with using("zh"):
         assert "已停止" in say(found.sentence)
     guard.call(stubborn, PAIR, seconds=0.3)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no interval timer on Windows")
@@ -126,7 +126,7 @@ def test_a_loop_that_swallows_everything_is_stopped() -> None:
         began = time.monotonic()
         found = guard.call(fn, PAIR, seconds=0.2)
         assert found.kind == "stopped" and "It was at line" in say(found.sentence)
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 20
         assert sys.gettrace() is tracer
 
 
@@ -167,7 +167,7 @@ def test_a_loop_in_an_exercise_ends_the_check() -> None:
     assert (report.outcome == "not yet" and "while True" in str(report)) or "x = x + 0" in str(
         report
     )
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 40
     assert [f.status for f in report.findings].count("not run") >= 4
 
 

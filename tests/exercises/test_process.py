@@ -42,7 +42,7 @@ def precious() -> Iterator[Path]:
     shutil.rmtree(PRECIOUS)
 
 
-def check(fn: Callable[..., Any], call: float = 0.6, whole: float = 3.0) -> Any:
+def check(fn: Callable[..., Any], call: float = 20.0, whole: float = 60.0) -> Any:
     return client.check(SOFTMAX, fn, seconds=Seconds(call, whole))
 
 
@@ -199,9 +199,9 @@ def test_a_sentence_in_both_languages_comes_back(fn: Callable[..., Any]) -> None
     if fn is deletes_in_c and not _landlock():
         pytest.skip("this system has no Landlock: code in C is not kept from files")
     began = time.monotonic()
-    long = fn in (returns_a_lot, grows, lies)  # memory is slow to fill on a busy machine
-    report = check(fn, *((20.0, 60.0) if long else ()))
     english, chinese = HOSTILE[fn]
+    # only what never ends is held to a short time: all else would meet it on a busy machine
+    report = check(fn, 0.6, 3.0) if chinese == "已停止" else check(fn)
     assert report.outcome == "not yet"
     assert english in str(report)
     with using("zh"):
@@ -235,16 +235,16 @@ def test_an_interrupt_ends_the_check_and_the_next_one_works() -> None:
             print(check(sleeps_in_c, 60, 90))  # what it says if it is not interrupted
     finally:
         done.set()
-    assert check(right, 5, 20).outcome == "passed"
+    assert check(right).outcome == "passed"
 
 
 def test_a_server_that_dies_under_a_check_is_replaced() -> None:
-    assert check(right, 5, 20).outcome == "passed"
+    assert check(right).outcome == "passed"
     process = client._server.process
     assert process is not None
     os.kill(process.pid, signal.SIGSTOP)  # it hears of the check and never answers
     threading.Timer(0.5, lambda: os.kill(process.pid, signal.SIGKILL)).start()
-    assert check(right, 5, 20).outcome == "passed"
+    assert check(right).outcome == "passed"
     assert client._server.process is not process
 
 
@@ -256,9 +256,9 @@ def test_a_patched_torch_neither_passes_nor_lasts() -> None:
         torch.Tensor.abs = lambda self: self * 0  # type: ignore[method-assign]
         return x * 0
 
-    report = check(patches, 5, 20)
+    report = check(patches)
     assert report.outcome == "not yet" and "value" in report.failed
-    assert check(right, 5, 20).outcome == "passed"
+    assert check(right).outcome == "passed"
 
 
 def test_what_it_prints_is_shown_and_cut() -> None:
@@ -271,7 +271,7 @@ def test_what_it_prints_is_shown_and_cut() -> None:
             print("x" * 1_000_000)
         return right(x)
 
-    report = check(prints, 5, 20)
+    report = check(prints)
     assert report.outcome == "passed" and "the maximum is 4.0" in str(report)
     report = check(prints_much, 5, 5)
     assert 4000 < len(report.printed) < 4100 and report.printed.endswith("bytes)")
@@ -297,20 +297,20 @@ def test_a_busy_machine_costs_nobody_an_exercise() -> None:
 
 
 def test_after_all_of_that_a_check_is_quick_and_leaves_nothing() -> None:
-    check(right, 5, 20)
+    check(right)
     folder = Path(client._server.folder.name)
     began = time.monotonic()
-    assert check(right, 5, 20).outcome == "passed"
-    assert time.monotonic() - began < 5
+    assert check(right).outcome == "passed"
+    assert time.monotonic() - began < 20
     assert not list(folder.iterdir())
 
 
 def test_a_server_that_died_is_replaced() -> None:
-    check(right, 5, 20)
+    check(right)
     assert client._server.process is not None
     client._server.process.kill()
     client._server.process.wait()
-    assert check(right, 5, 20).outcome == "passed"
+    assert check(right).outcome == "passed"
 
 
 @pytest.mark.slow
@@ -387,7 +387,7 @@ def with_closure(weights: list[float]) -> Callable[..., Any]:
     ids=["class", "closure", "partial", "no-grad", "lambda", "second-lambda", "no-source"],
 )  # fmt: skip
 def test_what_a_function_uses_comes_along(fn: Callable[..., Any]) -> None:
-    assert "passed" in str(check(fn, 5, 20)).splitlines()[0]
+    assert "passed" in str(check(fn)).splitlines()[0]
 
 
 def test_what_cannot_come_along_is_named_only_if_it_is_used() -> None:
@@ -400,8 +400,8 @@ def test_what_cannot_come_along_is_named_only_if_it_is_used() -> None:
     def mentions(x: torch.Tensor) -> torch.Tensor:
         return right(x) if len(x) else lock  # type: ignore[return-value]
 
-    assert "make lock inside the function" in str(check(uses, 5, 20))
-    assert check(mentions, 5, 20).outcome == "passed"
+    assert "make lock inside the function" in str(check(uses))
+    assert check(mentions).outcome == "passed"
 
 
 def test_a_definition_that_fails_is_no_pass() -> None:
@@ -417,7 +417,7 @@ def test_a_definition_that_fails_is_no_pass() -> None:
     def fn(x: torch.Tensor) -> Any:
         return kept.x(broken)  # type: ignore[operator]
 
-    report = check(fn, 5, 20)
+    report = check(fn)
     assert report.outcome == "not yet" and "in the decorator" in str(report)
 
 
@@ -435,8 +435,8 @@ def test_the_same_function_defined_again_is_the_new_one() -> None:
 
     first = cell("return x", 1)
     second = cell("return torch.exp(x - x.max()) / torch.exp(x - x.max()).sum()", 2)
-    assert check(second, 5, 20).outcome == "passed"
-    report = check(first, 5, 20)
+    assert check(second).outcome == "passed"
+    report = check(first)
     assert report.outcome == "not yet" and report.failed
     with contextlib.suppress(KeyError):
         del first, second

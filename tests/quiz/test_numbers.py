@@ -102,9 +102,9 @@ def test_nothing_is_empty_not_wrong(nothing: str | None) -> None:
     ],
 )  # fmt: skip
 def test_ends_at_once(hostile: str) -> None:
-    began = time.perf_counter()
+    began = time.thread_time()  # a busy machine does not count
     read_number(hostile)
-    assert time.perf_counter() - began < 0.25
+    assert time.thread_time() - began < 0.25
 
 
 @given(st.one_of(st.text(), st.text("0123456789.+-*/^(){}[]eE %xKMGiB/sπ√²⁻，。×万", max_size=60)))

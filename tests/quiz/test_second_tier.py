@@ -284,10 +284,10 @@ def test_nobody_there(endpoint: Endpoint) -> None:
 
 def test_too_slow(endpoint: Endpoint) -> None:
     use_judge(endpoint.url, model="m", seconds=0.2)
-    endpoint.sleep = 1.5
+    endpoint.sleep = 6.0
     start = time.monotonic()
     assert "0.2 s" in falls_back(endpoint)
-    assert time.monotonic() - start < 1.0
+    assert time.monotonic() - start < 5.0
 
 
 @pytest.mark.parametrize(
