@@ -6,17 +6,18 @@ Gradients and compilation are the operator's, see `operator`. Computes nothing i
 from __future__ import annotations
 
 import importlib
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 import torch
 from torch import Tensor
 
 from .door import Impl, autocast, check_flag, check_sink, choose, has_tangent, refuse, seed_tensor
 from .operator import Options, refuse_transforms, run_attention
+from .problem import AttentionProblem
 from .reference import check_dropout
 from .reference.inputs import check_scalars, check_tensors, problem_of
 from .reference.varlen import check_packed
-from .repeated import key_of, ready, remember
+from .repeated import Ready, key_of, ready, remember
 from .tiled import merge_partials
 
 __all__ = ["flash_attention", "merge_partials"]
@@ -101,12 +102,18 @@ def flash_attention(
         dropout_p: share of the probabilities set to 0, the others divided by 1 - p.
         seed: what is dropped is a function of it and of (b, h, i, j); None draws one from torch's
             generator.
-        deterministic: None follows torch; every implementation is deterministic as it is: the same
-            call gives the same bits. With few queries over long keys the number of parts, and so
-            the last bits, depend on batch and heads, see `flash_decode`.
+        deterministic: True: the same call gives the same bits. Everything is so as it is but one
+            thing: the backward kernel for Hopper adds dQ up in an order of chance (o, lse, dK and
+            dV do not depend on it), so it is not chosen then. None follows torch's
+            use_deterministic_algorithms. With few queries over long keys the number of parts, and
+            so the last bits, depend on batch and heads, see `flash_decode`.
         return_lse: also return the log-sum-exp (natural logarithm), differentiable.
-        impl: "auto" runs the Triton kernel for CUDA tensors and the tiled algorithm otherwise;
-            "triton", "tiled" or "reference" run just that.
+        impl: "auto" runs Triton kernels for CUDA tensors and the tiled algorithm otherwise.
+            On a Hopper GPU forward and backward each take the kernel written for it where it
+            applies and was measured better; its backward holds the sums of dQ in float32, 4 Nq D
+            bytes a head beyond the gradients. `explain` says which, and why.
+            "hopper" asks for just those kernels, "triton" for the readable ones, "tiled" or
+            "reference" for torch.
 
     Returns:
         o in the dtype of q, or (o, lse) with lse in float32 (float64 for float64 inputs).
@@ -123,7 +130,7 @@ def flash_attention(
     """
     check_flag("deterministic", deterministic)
     check_flag("return_lse", return_lse)
-    key = None
+    key: Any = None
     if type(q) is type(k) is type(v) is Tensor and sink is seed is None:
         key = key_of(q, k, v, causal, window, softcap, scale, dropout_p, impl)
     again = ready(key)
@@ -132,13 +139,23 @@ def flash_attention(
     else:
         o, lse = attend(
             q, k, v, None, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,
-            dropout_p=dropout_p, seed=seed, impl=impl,
+            dropout_p=dropout_p, seed=seed, deterministic=deterministic, impl=impl,
         )  # fmt: skip
-        if key is not None and not dropout_p and choose(impl, q) == "triton":
+        if key is not None and not dropout_p and choose(impl, q) in ("triton", "hopper"):
             options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale}
-            kernels = importlib.import_module(".kernels", __package__)
-            remember(key, kernels.prepare_forward(q, k, v, **options))
+            remember(key, _prepared(q, k, v, impl, options))
     return (o, lse) if return_lse else o
+
+
+def _prepared(q: Tensor, k: Tensor, v: Tensor, impl: Impl, options: dict[str, Any]) -> Ready:
+    """What answers calls like this one from now on."""
+    kernels: Any = importlib.import_module(".kernels", __package__)
+    if impl == "triton":
+        ready: Ready = kernels.prepare_forward(q, k, v, **options)
+        return ready
+    routing = importlib.import_module(".kernels.routing", __package__)
+    ready = routing.prepare_forward(q, k, v, impl=impl, **options)
+    return ready
 
 
 def attend(
@@ -155,6 +172,7 @@ def attend(
     dropout_p: float,
     seed: int | Tensor | None,
     impl: Impl,
+    deterministic: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Check the arguments, choose an implementation, call the operator: (o, lse).
 
@@ -181,7 +199,30 @@ def attend(
         everything = problem.len_q + problem.len_k  # a wider window hides nothing and fits 64 bits
         left, right = (min(side, everything) for side in problem.window or (-1, -1))
         causal = problem.causal
-    options = Options(causal, left, right, softcap or 0.0, scale, dropout_p, chosen)
+        if chosen == "hopper" and not q.is_meta:
+            more = {"softcap": softcap, "scale": scale, "sink": sink, "dropout_p": dropout_p}
+            _require_hopper(q, k, v, problem, deterministic, more)
+    lane = "auto" if impl == "auto" and chosen == "triton" else chosen
+    options = Options(causal, left, right, softcap or 0.0, scale, dropout_p, lane, deterministic)
     drawn = seed_tensor(seed, q) if dropout_p else None
     o, lse = run_attention(q, k, v, sink, drawn, *(cu_seqlens or (None, None)), *options)
     return o, lse
+
+
+def _require_hopper(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    problem: AttentionProblem,
+    deterministic: bool | None,
+    options: dict[str, Any],
+) -> None:
+    """Refuse a call that asks for the Hopper kernels and cannot have them, the backward included.
+
+    Raises:
+        BackendUnavailable: with the first thing that does not apply.
+    """
+    routing = importlib.import_module(".kernels.routing", __package__)
+    asked = routing.asked_of(problem, deterministic=deterministic, **options)
+    gradients = torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v))
+    routing.require_hopper(q, k, v, asked, gradients=gradients)

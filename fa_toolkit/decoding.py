@@ -17,7 +17,16 @@ from .decode_operator import (
     refuse_decode_transforms,
     refuse_gradients,
 )
-from .door import Impl, check_flag, check_sink, choose, costs_nothing_to_look, has_tangent, refuse
+from .door import (
+    Impl,
+    check_flag,
+    check_sink,
+    choose,
+    costs_nothing_to_look,
+    has_tangent,
+    refuse,
+    refuse_hopper,
+)
 from .errors import ArgumentError
 from .language import Text
 from .reference.cache import decode_problem, with_queries
@@ -127,6 +136,8 @@ def flash_decode(
         tables = [seq_lens] if block_table is None else [seq_lens, block_table]
         validate = costs_nothing_to_look(*tables)
     chosen = choose(impl, q)
+    if chosen == "hopper":
+        refuse_hopper("flash_decode", Text("a step of decoding", "解码步骤"))
     refuse(chosen, q.dtype)
     if torch.compiler.is_compiling():  # there the implementation's own checks speak
         left, right = (-1, -1) if window is None else window

@@ -16,12 +16,15 @@ from .errors import ArgumentError, BackendUnavailable, DeviceError, DtypeError
 from .language import Text
 from .problem import yes_or_no
 
-Impl = Literal["auto", "triton", "tiled", "reference"]
-Implementation = Literal["triton", "tiled", "reference"]
+Impl = Literal["auto", "hopper", "triton", "tiled", "reference"]
+Implementation = Literal["hopper", "triton", "tiled", "reference"]
 
 
 def choose(impl: str, q: Tensor) -> Implementation:
     """The implementation that runs: for "auto" Triton on a GPU, the tiles in torch elsewhere.
+
+    Which of the Triton kernels "auto" then means is settled where they are started, see
+    `kernels.routing`.
 
     Raises:
         ArgumentError: if there is none of that name.
@@ -41,13 +44,27 @@ def refuse(impl: Implementation, dtype: torch.dtype) -> None:
     Raises:
         BackendUnavailable: with what can do it.
     """
-    if impl == "triton" and dtype == torch.float64:
+    if impl in ("triton", "hopper") and dtype == torch.float64:
         raise BackendUnavailable(
-            'impl="triton"',
+            f'impl="{impl}"',
             expected=Text("float16, bfloat16 or float32", "float16、bfloat16 或 float32"),
             got="float64",
             hint='impl="tiled"',
         )
+
+
+def refuse_hopper(name: str, why: Text) -> None:
+    """Say that the kernels for Hopper serve `flash_attention` of one batch only.
+
+    Raises:
+        BackendUnavailable: always.
+    """
+    raise BackendUnavailable(
+        f'{name}: impl="hopper"',
+        expected=Text("flash_attention over one batch", "对一个批次调用 flash_attention"),
+        got=why,
+        hint='impl="triton"',
+    )
 
 
 def autocast(*tensors: Tensor) -> tuple[Tensor, ...]:

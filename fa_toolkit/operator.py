@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 import torch
 from torch import Tensor
 
+from .door import refuse_hopper
 from .errors import BackendUnavailable
 from .language import Text
 from .reference.varlen import each_backward, each_forward
@@ -22,10 +23,12 @@ from .repeated import is_plain
 
 # what is not a tensor, in the order of both schemas and of `Options`
 _OPTIONS = (
-    "bool causal, SymInt left, SymInt right, float softcap, float? scale, float dropout_p, str impl"
+    "bool causal, SymInt left, SymInt right, float softcap, float? scale, float dropout_p, str impl, "
+    "bool? deterministic=None"
 )
 _MORE = "Tensor? sink, Tensor? seed, Tensor? cu_seqlens_q, Tensor? cu_seqlens_k"
 _TENSORS = 7  # q, k, v and those of _MORE
+_KERNELS = ("auto", "hopper", "triton")  # what runs on the kernels floor, once `_settled`
 _FORWARD = f"(Tensor q, Tensor k, Tensor v, {_MORE}, {_OPTIONS})"
 _BACKWARD = (
     "(Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, Tensor do, Tensor? dlse, "
@@ -40,6 +43,8 @@ class Options(NamedTuple):
         left, right: the window, -1 for unbounded.
         softcap: 0 for none.
         scale: None for 1/sqrt(D).
+        impl: "auto" leaves the kernels to their floor, pass by pass; see `kernels.routing`.
+        deterministic: of the backward; None follows torch when that runs.
     """
 
     causal: bool = False
@@ -49,6 +54,7 @@ class Options(NamedTuple):
     scale: float | None = None
     dropout_p: float = 0.0
     impl: str = "tiled"
+    deterministic: bool | None = None
 
     @property
     def keywords(self) -> dict[str, Any]:
@@ -69,9 +75,26 @@ def _uncast(device: str) -> AbstractContextManager[Any]:
     return nullcontext()
 
 
+def _settled(impl: str, q: Tensor, packed: bool) -> str:
+    """ "auto" stays open for a batch on a GPU only."""
+    if impl != "auto":
+        return impl
+    if not q.is_cuda:
+        return "tiled"
+    return "triton" if packed else "auto"
+
+
 @functools.cache
 def _functions(impl: str, packed: bool) -> tuple[Any, Any]:
     """(forward, backward) of an implementation, for a batch or for packed sequences."""
+    if impl == "hopper" and packed:
+        refuse_hopper("flash_attention_varlen", Text("packed sequences", "打包序列"))
+    if impl in ("auto", "hopper"):
+        routing = importlib.import_module(".kernels.routing", __package__)
+        return (
+            functools.partial(routing.forward, impl=impl),
+            functools.partial(routing.backward, impl=impl),
+        )
     home, forward, backward = {
         "reference": ("reference", "attention", "attention_backward"),
         "tiled": ("tiled", "flash_forward", "flash_backward"),
@@ -101,7 +124,7 @@ def _forward(
     """(o, lse), whichever implementation runs."""
     settings = Options(*options)
     offsets = () if cu_seqlens_q is None else (cu_seqlens_q, cu_seqlens_k)
-    forward, _ = _functions(settings.impl, bool(offsets))
+    forward, _ = _functions(_settled(settings.impl, q, bool(offsets)), bool(offsets))
     with _uncast(q.device.type):
         o, lse = forward(q, k, v, *offsets, sink=sink, seed=seed, **settings.keywords)
     return o, lse
@@ -126,10 +149,13 @@ def _backward(
     """(dq, dk, dv, dsink); an empty tensor for what was not asked for."""
     settings = Options(*options)
     offsets = () if cu_seqlens_q is None else (cu_seqlens_q, cu_seqlens_k)
-    _, backward = _functions(settings.impl, bool(offsets))
-    more: dict[str, bool] = {}
-    if settings.impl == "triton":
+    impl = _settled(settings.impl, q, bool(offsets))
+    _, backward = _functions(impl, bool(offsets))
+    more: dict[str, bool | None] = {}
+    if impl in _KERNELS:
         more = {"needs_dq": needs_dq, "needs_dkdv": needs_dkdv}
+    if impl in ("auto", "hopper"):
+        more["deterministic"] = settings.deterministic
     saved = (q, k, v, o, lse, do, dlse, *offsets)
     with _uncast(q.device.type):
         dq, dk, dv, dsink = backward(*saved, sink=sink, seed=seed, **settings.keywords, **more)
@@ -143,7 +169,7 @@ def _backward(
 
 def _shaped_like(x: Tensor, width: Any, impl: str) -> Tensor:
     """What the implementation allocates for a result that belongs to `x`."""
-    if impl != "triton":
+    if _settled(impl, x, False) not in _KERNELS:
         return x.new_empty(*x.shape[:-1], width)
     kernels_call = importlib.import_module(".kernels.call", __package__)
     shaped: Tensor

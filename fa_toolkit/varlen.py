@@ -10,7 +10,7 @@ from typing import Literal, overload
 from torch import Tensor
 
 from .attention import attend
-from .door import Impl, check_flag, costs_nothing_to_look
+from .door import Impl, check_flag, costs_nothing_to_look, refuse_hopper
 from .errors import ArgumentError
 from .language import Text
 from .reference.inputs import check_tensors
@@ -103,7 +103,8 @@ def flash_attention_varlen(
             here, and only checked to be whole numbers.
         causal, window, softcap, scale, sink, return_lse, impl: as in `flash_attention`.
         dropout_p, seed: as there; b is the number of the sequence, i and j count within it.
-        deterministic: every implementation is deterministic as it is.
+        deterministic: every implementation is deterministic as it is; packed sequences never take
+            the kernels for Hopper.
         validate: refuse offsets that fall, do not start at 0 or pass the end. None: where they lie
             on the CPU; on a GPU looking waits for the device and cannot be captured in a CUDA
             graph. Unseen they give wrong numbers, never an access outside the tensors.
@@ -125,6 +126,8 @@ def flash_attention_varlen(
     _check_longest(max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k)
     check_flag("deterministic", deterministic)
     check_flag("return_lse", return_lse)
+    if impl == "hopper":
+        refuse_hopper("flash_attention_varlen", Text("packed sequences", "打包序列"))
     if validate is None:
         validate = costs_nothing_to_look(cu_seqlens_q, cu_seqlens_k)
     if validate:
@@ -135,7 +138,7 @@ def flash_attention_varlen(
     o, lse = attend(
         q, k, v, (cu_seqlens_q, cu_seqlens_k),
         causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,
-        dropout_p=dropout_p, seed=seed, impl=impl,
+        dropout_p=dropout_p, seed=seed, deterministic=deterministic, impl=impl,
     )  # fmt: skip
     return (o, lse) if return_lse else o
 

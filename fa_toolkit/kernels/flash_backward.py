@@ -30,7 +30,7 @@ class Gradients(NamedTuple):
     dsink: torch.Tensor | None
 
 
-def _check_saved(problem: AttentionProblem, **saved: torch.Tensor) -> None:
+def check_saved(problem: AttentionProblem, **saved: torch.Tensor) -> None:
     """Refuse what the kernels would read past its end."""
     p = problem
     rows = (p.batch, p.heads_q, p.len_q)
@@ -107,7 +107,7 @@ def launch_backward(
     Packed sequences come as one batch, [1, H, T, D].
     """
     problem, saved = call.problem, (q, k, v, do, lse)
-    _check_saved(problem, o=o, do=do, lse=lse, **({} if dlse is None else {"dlse": dlse}))
+    check_saved(problem, o=o, do=do, lse=lse, **({} if dlse is None else {"dlse": dlse}))
     dense = call.cu_seqlens is None
     dq_plan = choose_launch(problem, q.device, tile, "dq", aligned=dense and readable(k, v))
     dq = dk = dv = None

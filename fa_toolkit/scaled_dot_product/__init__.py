@@ -79,7 +79,7 @@ def sdpa(
             if chosen != "reference":
                 refuse_mask(mask, chosen)
             return call.result(masked(call, mask, scale, dropout_p), query)
-    keywords: dict[str, Any] = {"scale": scale, "impl": chosen, "causal": lower_right}
+    keywords: dict[str, Any] = {"scale": scale, "impl": impl, "causal": lower_right}
     if upper_left and q.shape[2] > k.shape[2]:
         keywords["window"] = (-1, q.shape[2] - k.shape[2])  # from i + Nk - Nq that far on: to i
     elif upper_left:

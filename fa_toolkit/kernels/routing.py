@@ -1,0 +1,252 @@
+"""Which kernels run a pass of attention on a GPU: the readable ones, or those for Hopper.
+
+Forward and backward are chosen apart. Allocates and computes nothing itself, except copies of
+gradients that the copy engine cannot read. Whether a kernel applies: `hopper.availability`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from ..errors import BackendUnavailable
+from ..problem import AttentionProblem
+from . import runtime
+from .call import output_like, problem_of
+from .configuration import device_of
+from .hopper import availability
+from .hopper.availability import Asked, Obstacle, Pass, Place
+
+Wish = Literal["auto", "hopper"]
+Run = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+
+
+def place_of(device: torch.device) -> Place:
+    """Where tensors on that device find kernels of this process."""
+    if device.type != "cuda":
+        return Place(None, str(device))
+    mode = runtime.mode()
+    if mode != "gpu":
+        return Place(None, mode.reason)
+    capability = device_of(device.index).capability
+    if capability != availability.HOPPER:
+        return Place(capability, str(device))
+    from .hopper import gluon_names
+
+    return Place(capability, str(device), gluon_names.why_absent())
+
+
+def asked_of(
+    problem: AttentionProblem,
+    *,
+    softcap: float | None = None,
+    scale: float | None = None,
+    sink: object = None,
+    dropout_p: float = 0.0,
+    deterministic: bool | None = None,
+) -> Asked:
+    """The options of a call as `availability` asks about them; deterministic=None follows torch."""
+    if deterministic is None:
+        deterministic = torch.are_deterministic_algorithms_enabled()
+    return Asked(
+        problem, bool(softcap), sink is not None, dropout_p > 0, scale is None or scale > 0,
+        bool(deterministic),
+    )  # fmt: skip
+
+
+def obstacle(
+    asked: Asked, kind: Pass, place: Place, q: Tensor, k: Tensor, v: Tensor
+) -> Obstacle | None:
+    """The first thing that keeps the Hopper kernel of this pass from the call."""
+    return (
+        availability.of_place(place)
+        or availability.of_call(asked, kind)
+        or availability.of_layout(q=q, k=k, v=v)
+    )
+
+
+def refuse(found: Obstacle) -> None:
+    """Say that `impl="hopper"` does not do this.
+
+    Raises:
+        BackendUnavailable: always.
+    """
+    raise BackendUnavailable(
+        'impl="hopper"', expected=found.expected, got=found.got, hint=found.hint
+    )
+
+
+def require_hopper(
+    q: Tensor, k: Tensor, v: Tensor, asked: Asked, *, gradients: bool = False
+) -> None:
+    """Refuse a call that asks for the Hopper kernels by name and cannot have them in every pass.
+
+    Raises:
+        BackendUnavailable: with the first thing that does not apply.
+    """
+    passes: tuple[Pass, ...] = ("forward", "backward") if gradients else ("forward",)
+    place = place_of(q.device)
+    for kind in passes:
+        found = obstacle(asked, kind, place, q, k, v)
+        if found is not None:
+            refuse(found)
+
+
+def takes_hopper(
+    wish: Wish, kind: Pass, q: Tensor, k: Tensor, v: Tensor, asked: Asked, *, whole: bool = True
+) -> bool:
+    """Whether the Hopper kernel runs this pass.
+
+    Args:
+        whole: whether all gradients are wanted: for a part of them the readable kernels do fewer
+            products.
+
+    Raises:
+        BackendUnavailable: if it was asked for by name and does not apply.
+    """
+    found = obstacle(asked, kind, place_of(q.device), q, k, v)
+    if wish == "hopper":
+        if found is not None:
+            refuse(found)
+        return True
+    return found is None and whole and not _readable_is_better(q, asked, kind)
+
+
+def _readable_is_better(q: Tensor, asked: Asked, kind: Pass) -> bool:
+    if availability.too_short(asked.problem, kind):
+        return True
+    if kind == "backward":
+        return False
+    from .decode_configuration import choose_split
+
+    return choose_split(asked.problem, q.device) is not None
+
+
+def prepare_forward(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    impl: Wish,
+    causal: bool = False,
+    window: tuple[int, int] | None = None,
+    scale: float | None = None,
+    **options: Any,
+) -> Run:
+    """`flash_forward.prepare_forward`, of the kernel that is chosen.
+
+    Raises:
+        BackendUnavailable: if `impl` names a kernel that does not apply.
+        as `flash_forward` otherwise.
+    """
+    problem = problem_of(q, k, v, causal, window)
+    asked = asked_of(
+        problem,
+        scale=scale,
+        **{name: options.get(name) for name in ("softcap", "sink")},
+        dropout_p=options.get("dropout_p", 0.0),
+    )
+    if takes_hopper(impl, "forward", q, k, v, asked):
+        return _hopper_forward(problem, scale)
+    readable = importlib.import_module(".flash_forward", __package__).prepare_forward
+    run: Run = readable(q, k, v, causal=causal, window=window, scale=scale, **options)
+    return run
+
+
+def _hopper_forward(problem: AttentionProblem, scale: float | None) -> Run:
+    """The launcher of the Hopper kernel, with results that lie as those of the readable one."""
+    from .hopper.forward_call import hopper_forward
+    from .launching import on_device_of
+
+    causal = problem.right is not None
+    scale = 1 / math.sqrt(problem.head_dim) if scale is None else float(scale)
+
+    def run(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        o = output_like(q)
+        lse = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
+        with on_device_of(q):
+            hopper_forward(q, k, v, causal=causal, scale=scale, out=(o, lse))
+        return o, lse
+
+    return run
+
+
+def forward(
+    q: Tensor, k: Tensor, v: Tensor, *, impl: Wish, seed: Tensor | None = None, **options: Any
+) -> tuple[Tensor, Tensor]:
+    """(o, lse) by the kernel that is chosen; keywords as `flash_forward`."""
+    return prepare_forward(q, k, v, impl=impl, seed=seed, **options)(q, k, v)
+
+
+def backward(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    o: Tensor,
+    lse: Tensor,
+    do: Tensor,
+    dlse: Tensor | None = None,
+    *,
+    impl: Wish,
+    deterministic: bool | None = None,
+    needs_dq: bool = True,
+    needs_dkdv: bool = True,
+    **options: Any,
+) -> tuple[Tensor | None, ...]:
+    """(dq, dk, dv, dsink) by the kernels that are chosen; keywords as `flash_backward`.
+
+    The Hopper kernel adds dQ up in float32, 4 Nq D bytes a head beyond the gradients.
+
+    Raises:
+        BackendUnavailable: if `impl` names a kernel that does not apply.
+    """
+    problem = problem_of(q, k, v, options.get("causal", False), options.get("window"))
+    told = {name: options.get(name) for name in ("softcap", "scale", "sink")}
+    asked = asked_of(
+        problem, **told, dropout_p=options.get("dropout_p", 0.0), deterministic=deterministic
+    )
+    if takes_hopper(impl, "backward", q, k, v, asked, whole=needs_dq and needs_dkdv):
+        return _hopper_backward(problem, options.get("scale"), q, k, v, o, lse, do, dlse)
+    readable = importlib.import_module(".flash_backward", __package__).flash_backward
+    needs = {"needs_dq": needs_dq, "needs_dkdv": needs_dkdv}
+    grads: tuple[Tensor | None, ...] = readable(q, k, v, o, lse, do, dlse, **options, **needs)
+    return grads
+
+
+def _hopper_backward(
+    problem: AttentionProblem, scale: float | None, q: Tensor, k: Tensor, v: Tensor, o: Tensor,
+    lse: Tensor, do: Tensor, dlse: Tensor | None,
+) -> tuple[Tensor | None, ...]:  # fmt: skip
+    """The launcher of the Hopper kernel; what autograd hands in may lie anyhow and is copied then."""
+    from .flash_backward import check_saved
+    from .hopper.backward_call import hopper_backward
+    from .launching import on_device_of, require_kernels
+
+    require_kernels(q, k, v, o, lse, do, *(() if dlse is None else (dlse,)))
+    check_saved(problem, o=o, do=do, lse=lse, **({} if dlse is None else {"dlse": dlse}))
+    o, do = (x if availability.of_layout(x=x) is None else _dense(x) for x in (o, do))
+    scale = 1 / math.sqrt(problem.head_dim) if scale is None else float(scale)
+    with on_device_of(q):
+        grads = hopper_backward(
+            q, k, v, o, lse.contiguous(), do, causal=problem.right is not None, scale=scale,
+            dlse=None if dlse is None else dlse.float().contiguous(),
+        )  # fmt: skip
+    return *(_laid_out(x, like) for x, like in zip(grads, (q, k, v), strict=True)), None
+
+
+def _dense(x: Tensor) -> Tensor:
+    """A copy that the copy engine can read."""
+    return x.clone(memory_format=torch.contiguous_format)
+
+
+def _laid_out(x: Tensor, like: Tensor) -> Tensor:
+    """x in the strides that `output_like(like)` promises."""
+    if x.stride() == like.stride() and like.is_contiguous():
+        return x
+    shape = torch.empty_strided(like.shape, like.stride(), device="meta")
+    return x if x.stride() == output_like(shape).stride() else output_like(like).copy_(x)
