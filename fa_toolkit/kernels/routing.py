@@ -9,20 +9,20 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ..errors import BackendUnavailable
+from ..language import Text
 from ..problem import AttentionProblem
 from . import runtime
 from .call import output_like, problem_of
 from .configuration import device_of
 from .hopper import availability
-from .hopper.availability import Asked, Obstacle, Pass, Place
+from .hopper.availability import Asked, Obstacle, Pass, Place, Wish
 
-Wish = Literal["auto", "hopper"]
 Run = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
@@ -39,6 +39,15 @@ def place_of(device: torch.device) -> Place:
     from .hopper import gluon_names
 
     return Place(capability, str(device), gluon_names.why_absent())
+
+
+def place_named(capability: tuple[int, int], device: Text | str) -> Place:
+    """A GPU that need not be here, with the Triton of this process; without one, with a fitting one."""
+    if capability != availability.HOPPER or not runtime.installed():
+        return Place(capability, device)
+    from .hopper import gluon_names
+
+    return Place(capability, device, gluon_names.why_absent())
 
 
 def asked_of(
@@ -70,13 +79,9 @@ def obstacle(
     )
 
 
-def refuse(found: Obstacle) -> None:
-    """Say that `impl="hopper"` does not do this.
-
-    Raises:
-        BackendUnavailable: always.
-    """
-    raise BackendUnavailable(
+def refusal(found: Obstacle) -> BackendUnavailable:
+    """The error of a call that asks for these kernels by name and cannot have them."""
+    return BackendUnavailable(
         'impl="hopper"', expected=found.expected, got=found.got, hint=found.hint
     )
 
@@ -90,41 +95,30 @@ def require_hopper(
         BackendUnavailable: with the first thing that does not apply.
     """
     passes: tuple[Pass, ...] = ("forward", "backward") if gradients else ("forward",)
-    place = place_of(q.device)
     for kind in passes:
-        found = obstacle(asked, kind, place, q, k, v)
-        if found is not None:
-            refuse(found)
+        takes_hopper("hopper", kind, q, k, v, asked)
 
 
 def takes_hopper(
     wish: Wish, kind: Pass, q: Tensor, k: Tensor, v: Tensor, asked: Asked, *, whole: bool = True
 ) -> bool:
-    """Whether the Hopper kernel runs this pass.
-
-    Args:
-        whole: whether all gradients are wanted: for a part of them the readable kernels do fewer
-            products.
+    """Whether the Hopper kernel runs this pass; see `availability.decide`.
 
     Raises:
         BackendUnavailable: if it was asked for by name and does not apply.
     """
+    problem = asked.problem
+
+    def split() -> bool:
+        from .decode_configuration import choose_split
+
+        return choose_split(problem, q.device) is not None
+
     found = obstacle(asked, kind, place_of(q.device), q, k, v)
-    if wish == "hopper":
-        if found is not None:
-            refuse(found)
-        return True
-    return found is None and whole and not _readable_is_better(q, asked, kind)
-
-
-def _readable_is_better(q: Tensor, asked: Asked, kind: Pass) -> bool:
-    if availability.too_short(asked.problem, kind):
-        return True
-    if kind == "backward":
-        return False
-    from .decode_configuration import choose_split
-
-    return choose_split(asked.problem, q.device) is not None
+    decision = availability.decide(wish, kind, problem, found, whole=whole, split=split)
+    if wish == "hopper" and decision.obstacle is not None:
+        raise refusal(decision.obstacle)
+    return decision.hopper
 
 
 def prepare_forward(

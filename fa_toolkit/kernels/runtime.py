@@ -94,7 +94,8 @@ def _interprets() -> bool:
     return isinstance(language.max, interpreter.InterpretedFunction)
 
 
-def _installed() -> bool:
+def installed() -> bool:
+    """Whether there is a Triton to import."""
     try:
         return importlib.util.find_spec("triton") is not None
     except ImportError:
@@ -136,7 +137,7 @@ def _interpreter(cause: str) -> tuple[ModeName, str]:
 
 def _decide() -> tuple[ModeName, str]:
     loaded = sys.modules.get("triton") is not None
-    if not loaded and not _installed():
+    if not loaded and not installed():
         return "none", "missing"
     if loaded and _interprets():
         return _interpreter("asked")

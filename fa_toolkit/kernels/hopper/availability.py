@@ -6,7 +6,7 @@ for a call, `explain` for a call that is not made.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -17,6 +17,8 @@ from ...language import Text
 from ...problem import AttentionProblem
 
 Pass = Literal["forward", "backward"]
+Wish = Literal["auto", "hopper"]
+Why = Literal["asked", "better", "obstacle", "short", "split", "part"]
 
 HOPPER = (9, 0)  # compute capability; wgmma and setmaxnreg of sm_90a exist on no other
 WIDTHS: Mapping[Pass, tuple[int, ...]] = {"forward": (64, 128, 256), "backward": (64, 128)}
@@ -199,3 +201,44 @@ def too_short(problem: AttentionProblem, kind: Pass) -> bool:
     """
     first = better_from(problem, kind)
     return first is None or min(problem.len_q, problem.len_k) < first
+
+
+class Decision(NamedTuple):
+    """Whether one pass takes the Hopper kernel.
+
+    Args:
+        why: "asked" for by name, measured "better"; or an "obstacle", lengths too "short", few
+            queries, whose keys are "split" as in decoding, or only a "part" of the gradients.
+    """
+
+    hopper: bool
+    why: Why
+    obstacle: Obstacle | None = None
+
+
+def decide(
+    wish: Wish,
+    kind: Pass,
+    problem: AttentionProblem,
+    found: Obstacle | None,
+    *,
+    whole: bool,
+    split: Callable[[], bool],
+) -> Decision:
+    """The choice between two kernels that compute the same.
+
+    Args:
+        found: what keeps the Hopper kernel from the call.
+        whole: whether all gradients are wanted: for a part of them the readable kernels do fewer
+            products.
+        split: whether the readable forward would take the path of decoding.
+    """
+    if found is not None:
+        return Decision(False, "obstacle", found)
+    if wish == "hopper":
+        return Decision(True, "asked")
+    if kind == "forward" and split():
+        return Decision(False, "split")
+    if kind == "backward" and not whole:
+        return Decision(False, "part")
+    return Decision(False, "short") if too_short(problem, kind) else Decision(True, "better")
