@@ -24,8 +24,11 @@ class _Rule(ctypes.Structure):
     _fields_ = [("allowed", ctypes.c_uint64), ("folder", ctypes.c_int32)]
 
 
-def confine_writes(folders: Iterable[str], devices: str = "/dev") -> bool:
-    """From now on this process changes files in `folders` only, and writes to devices.
+def confine_writes(folders: Iterable[str], written: Iterable[str] = ("/dev",)) -> bool:
+    """From now on this process changes files in `folders` only.
+
+    Args:
+        written: folders, such as that of devices, whose files are written to but not made or removed.
 
     Returns:
         whether the system enforces it.
@@ -46,9 +49,10 @@ def confine_writes(folders: Iterable[str], devices: str = "/dev") -> bool:
         return False
     try:
         only_write = writes & (_WRITE_FILE | _TRUNCATE)
-        allowed = [(devices, only_write), *((folder, writes) for folder in folders)]
-        for path, rights in allowed:
-            _allow(call, ruleset, path, rights)
+        for path in written:
+            _allow(call, ruleset, path, only_write)
+        for path in folders:
+            _allow(call, ruleset, path, writes)
         ctypes.CDLL(None).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
         return bool(call(_RESTRICT, ruleset, ctypes.c_uint32(0)) == 0)
     finally:

@@ -70,7 +70,9 @@ def confine(folder: Path, *, on_gpu: bool) -> None:
     with contextlib.suppress(ImportError):
         _limit(on_gpu)
     watchman = _Watchman(folder, on_gpu)
-    confine_writes(x for x in watchman.roots if x != os.devnull)
+    # CUDA gives its threads names, which are files of this process, and does not start otherwise
+    names = ("/proc/self/task",) if on_gpu else ()
+    confine_writes((x for x in watchman.roots if x != os.devnull), ("/dev", *names))
     sys.addaudithook(watchman)
 
 

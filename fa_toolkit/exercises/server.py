@@ -10,6 +10,7 @@ the system cannot fork (Windows) one process does all of it and is replaced afte
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import select
 import shutil
@@ -54,13 +55,23 @@ def main() -> None:
         if head.get("triton"):
             from .. import kernels
 
-            kernels.mode()  # imported here once, so that no fork has to
+            if kernels.mode() == "gpu":  # imported here once, so that no fork has to
+                _close_nvml()
         if not forks:
             with contextlib.suppress(wire.WireError):
                 wire.send(sink, _alone(head))
             return
         with contextlib.suppress(wire.WireError):
             wire.send(sink, _forked(head, sink, source))
+
+
+def _close_nvml() -> None:
+    """Undo what torch opened to look for a GPU: a fork cannot go on with it, and opens its own."""
+    with contextlib.suppress(OSError, AttributeError):
+        shutdown = ctypes.CDLL("libnvidia-ml.so.1").nvmlShutdown
+        for _ in range(64):  # as often as it was opened
+            if shutdown() != 0:
+                return
 
 
 def _forked(head: dict[str, Any], *private: int) -> dict[str, Any]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from fa_toolkit import course, language, measured
+from fa_toolkit.bench import providers
 from fa_toolkit.course import gpu_cells, gpu_choice, gpu_live, session
 from fa_toolkit.course.cards import Card
 from fa_toolkit.errors import ArgumentError, BackendUnavailable, UnknownNameError
@@ -121,6 +123,7 @@ def test_live_plans_are_short_and_about_what_the_cell_says(
 
     def measure(plan: Any, **_: Any) -> Any:
         plans.append(plan)
+        providers.find(providers.BUILT_IN, only=plan.providers)  # who can be measured, not recorded
         return measured.run("h200-memory" if "memory" in plan.suites else "h200-peers")
 
     monkeypatch.setattr(gpu_live, "measure", measure)
@@ -131,6 +134,19 @@ def test_live_plans_are_short_and_about_what_the_cell_says(
     assert {case.head_dim for case in plans[0].speed} == {128} and len(plans[0].speed) >= 4
     assert all(case.causal for case in plans[0].speed) and "ours" in plans[0].providers
     assert all("aria-label" in figure.html() for figure in figures)
+
+
+def test_progress_of_a_benchmark_is_not_red(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def bench(arguments: list[str]) -> int:
+        print("[    1 s] ceilings", file=sys.stderr)
+        return 0
+
+    monkeypatch.setattr(gpu_live, "bench_main", bench)
+    assert gpu_live.bench().text == ""
+    told = capsys.readouterr()
+    assert "ceilings" in told.out and told.err == ""
 
 
 def test_ceilings_say_where_the_roofline_bends() -> None:

@@ -220,6 +220,36 @@ def _landlock() -> bool:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
+def test_where_kernels_are_compiled_threads_can_be_named(tmp_path: Path) -> None:
+    """CUDA does so, in files of the process, and does not start where it cannot."""
+    if not _landlock():
+        pytest.skip("this system has no Landlock")
+    from fa_toolkit.exercises import limits
+
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def can_write(path: str) -> bool:
+        fd = libc.open(path.encode(), os.O_WRONLY)
+        return fd >= 0 and libc.write(fd, b"named", 5) == 5
+
+    outside = PRECIOUS / "kept.txt"
+    pid = os.fork()
+    if pid == 0:
+        named: list[bool] = []
+        try:
+            limits.confine(tmp_path, on_gpu=True)
+            thread = threading.Thread(
+                target=lambda: named.append(
+                    can_write(f"/proc/self/task/{threading.get_native_id()}/comm")
+                )
+            )
+            thread.start()
+            thread.join()
+        finally:
+            os._exit(0 if named == [True] and not can_write(str(outside)) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
 def test_an_interrupt_ends_the_check_and_the_next_one_works() -> None:
     done = threading.Event()
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
+#: one in the default lane, which is held to a few minutes; the others in the slow one
 STANDARD = (
-    "sm80-fp16-D128-G8",
     "sm90-bf16-D128-G8-page16-all",
-    "sm90-fp16-D64-G1-page1-ones",
-    "sm90-bf16-D128-G4-attend",
+    pytest.param("sm80-fp16-D128-G8", marks=pytest.mark.slow),
+    pytest.param("sm90-fp16-D64-G1-page1-ones", marks=pytest.mark.slow),
+    pytest.param("sm90-bf16-D128-G4-attend", marks=pytest.mark.slow),
 )
 MORE = (
     "sm75-fp32-D256-G16-all",
@@ -43,12 +44,6 @@ def _compile(names: tuple[str, ...]) -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def standard() -> dict[str, dict[str, Any]]:
-    pytest.importorskip("triton")
-    return _compile(STANDARD)
-
-
-@pytest.fixture(scope="module")
 def more() -> dict[str, dict[str, Any]]:
     pytest.importorskip("triton")
     return _compile(MORE)
@@ -62,10 +57,9 @@ def _fits(found: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", STANDARD)
-def test_compiles_fits_and_loads_whole_lines(
-    name: str, standard: dict[str, dict[str, Any]]
-) -> None:
-    found = standard[name]
+def test_compiles_fits_and_loads_whole_lines(name: str) -> None:
+    pytest.importorskip("triton")
+    found = _compile((name,))[name]
     _fits(found)
     assert found["vector_loads"] > 0
     assert 2 * found["shared"] <= found["limit"]  # two blocks on an SM

@@ -44,6 +44,7 @@ def test_the_launcher_still_plans_what_was_recorded() -> None:
             assert now == (row.warps, row.stages, row.bound), (row, AGAIN)
 
 
+@pytest.mark.slow
 def test_the_compiler_still_makes_what_was_recorded() -> None:
     pytest.importorskip("triton")
     made = measured.compiled_provenance().versions["triton"]
