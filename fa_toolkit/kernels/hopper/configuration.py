@@ -1,0 +1,118 @@
+"""What can be chosen about the Hopper forward, and what is chosen.
+
+`Config` is a way to run; `Plan` adds what the call fixes (width, mask, length), and is the one
+constant the kernel is compiled for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+GRID, SNAKE, DYNAMIC = 0, 1, 2  # as in `schedule`
+
+
+@dataclass(frozen=True)
+class Config:
+    """One way to run the forward."""
+
+    #: groups of four warps, and the rows of each
+    groups: int = 2
+    rows: int = 64
+    block_n: int = 128
+    #: slots of the ring of keys and values; buffers of Q for each group
+    stages: int = 2
+    q_buffers: int = 1
+    schedule: int = DYNAMIC
+    #: the first scores of the next rows are made beside the last P V of these
+    joined: bool = True
+    #: groups take turns at the tensor cores
+    pingpong: bool = True
+    #: scores are made before the P V of the tile before is done
+    overlap: bool = True
+    #: exponentials are held before the wait for P V
+    pin: bool = True
+    #: Q is kept in registers / O is stored from the buffer of Q
+    q_regs: bool = False
+    share_qo: bool = False
+    #: of every eight eights of columns, how many are exponentiated by multiply-adds
+    fma_columns: int = 0
+    consumer_regs: int = 240
+    producer_regs: int = 24
+    #: programs on one SM
+    per_sm: int = 1
+    #: megabytes of keys and values that the heads of a section may have together
+    section_mb: int = 24
+
+    @property
+    def name(self) -> str:
+        """The fields that differ from the defaults."""
+        plain = asdict(Config())
+        parts = [f"{k}{int(v)}" for k, v in asdict(self).items() if v != plain[k]]
+        return "-".join(parts) or "default"
+
+    @property
+    def threads(self) -> int:
+        """Threads of a program: the producer's warp is counted as a group."""
+        return 128 * (self.groups + 1)
+
+    def shared(self, d: int) -> int:
+        """Bytes of shared memory that the tiles take."""
+        q_and_o = self.groups * self.rows * (self.q_buffers + (not self.share_qo))
+        return 2 * d * (q_and_o + 2 * self.stages * self.block_n)
+
+
+@dataclass(frozen=True)
+class Plan(Config):
+    """A configuration and what the call fixes."""
+
+    d: int = 128
+    causal: bool = False
+    #: the first tile of keys of some row is not seen whole
+    ragged: bool = False
+
+    @property
+    def q_tile(self) -> list[int]:
+        """Shape of the rows of one group: of Q and of O."""
+        return [self.rows, self.d]
+
+    @property
+    def kv_tile(self) -> list[int]:
+        """Shape of a tile of keys or values."""
+        return [self.block_n, self.d]
+
+    @property
+    def s_tile(self) -> list[int]:
+        """Shape of the scores of one group and one tile of keys."""
+        return [self.rows, self.block_n]
+
+    @classmethod
+    def of(cls, config: Config, **fixed: Any) -> Plan:
+        """The plan of a call."""
+        return cls(**{f.name: getattr(config, f.name) for f in fields(Config)}, **fixed)
+
+
+_64 = Config(stages=3, q_buffers=2)
+#: one consumer and two or more programs on an SM
+_ONE = Config(groups=1, pingpong=False, consumer_regs=232, per_sm=2, block_n=64)
+BEST: dict[int, Config] = {
+    64: _64,
+    128: Config(q_regs=True),
+    256: Config(block_n=64, share_qo=True, joined=False),
+}
+#: from 2,048 keys on; three groups have 160 registers each: too few for `pin`
+LONG: dict[int, Config] = BEST | {
+    64: replace(_64, groups=3, consumer_regs=160, producer_regs=32, pin=False),
+}
+SHORT: dict[int, Config] = {
+    64: replace(_ONE, per_sm=3, q_buffers=2),
+    128: replace(_ONE, q_regs=True),
+    256: BEST[256],
+}
+
+
+def forward_config(d: int, len_q: int, len_k: int, causal: bool) -> Config:
+    """What to run for rows of width d."""
+    if min(len_q, len_k) >= 2048:
+        return LONG[d]
+    return BEST[d]

@@ -1,0 +1,82 @@
+"""The producer of the Hopper forward: one warp that does nothing but ask the copy engine.
+
+It walks the same tiles as the consumers, ahead of them by as many slots as the ring has. A step of
+the consumers needs the keys of its own tile and the values of the tile before; those two share a
+slot, and so the ring runs on without a gap from the rows of one tile to the rows of the next.
+"""
+
+from __future__ import annotations
+
+from .gluon import gl, gluon, mbarrier, tma
+from .protocol import advance
+from .schedule import draw, key_tiles, number_after, rows_at
+
+
+@gluon.jit
+def load_kv(k_desc, v_desc, shared, slot, phase, k_at, v_at, has_k, has_v, plan: gl.constexpr):
+    """One slot of the ring: keys at k_at, values at v_at = (batch, head, row). Gives the next slot."""
+    K_BYTES: gl.constexpr = k_desc.block_type.nbytes
+    full = shared.full.index(slot)
+    mbarrier.wait(shared.empty.index(slot), phase ^ 1)
+    # one arrival a slot: the first has no values yet, the last no keys any more
+    mbarrier.expect(full, 2 * K_BYTES, pred=has_k & has_v)
+    mbarrier.expect(full, K_BYTES, pred=has_k ^ has_v)
+    k = shared.k.index(slot)
+    v = shared.v.index(slot)
+    tma.async_copy_global_to_shared(k_desc, [k_at[0], k_at[1], k_at[2], 0], full, k, pred=has_k)
+    tma.async_copy_global_to_shared(v_desc, [v_at[0], v_at[1], v_at[2], 0], full, v, pred=has_v)
+    return advance(slot, phase, plan.stages)
+
+
+@gluon.jit
+def load_q(q_desc, shared, turn, number, b, h, row, wanted, plan: gl.constexpr):
+    """The tiles of Q of one turn, one for each group, each with the number it has in the schedule."""
+    GROUPS: gl.constexpr = plan.groups
+    buffer = turn % plan.q_buffers * GROUPS
+    parity = turn // plan.q_buffers % 2
+    ONE: gl.constexpr = gl.BlockedLayout([1], [32], [1], [0])
+    for g in gl.static_range(GROUPS):
+        full = shared.q_full.index(buffer + g)
+        mbarrier.wait(shared.q_empty.index(buffer + g), parity ^ 1)
+        shared.number.index(buffer + g).store(gl.full([1], 0, gl.int32, ONE) + number)
+        # thread 0 stored the number too, before its arrival here
+        mbarrier.expect(full, q_desc.block_type.nbytes, pred=wanted)
+        mbarrier.expect(full, 0, pred=wanted ^ True)
+        q = shared.q.index(buffer + g)
+        at = [b, h, row + g * plan.rows, 0]
+        tma.async_copy_global_to_shared(q_desc, at, full, q, pred=wanted)
+
+
+@gluon.jit
+def producer(q_desc, k_desc, v_desc, shared, work, plan: gl.constexpr):
+    """Brings Q, K and V of every tile of rows that this program draws."""
+    ROWS: gl.constexpr = plan.rows * plan.groups
+    slot = gl.to_tensor(0)
+    phase = gl.to_tensor(0)
+    turn = gl.to_tensor(0)
+    zero = gl.to_tensor(0)
+    v_at = (zero, zero, zero)
+    yes = zero == 0
+    number = gl.program_id(0)
+    while number < work.total:
+        # the ticket travels while this tile is loaded
+        ticket = draw(work, plan.schedule)
+        b, h, tile = rows_at(number, work, plan.causal)
+        row = tile * ROWS
+        last = key_tiles(row, ROWS, work, plan.causal, plan.block_n) - 1
+
+        # step: load_kv, from the last tile to the first
+        k_at = (b, h // work.group, last * plan.block_n)
+        slot, phase = load_kv(k_desc, v_desc, shared, slot, phase, k_at, v_at, yes, turn > 0, plan)
+        v_at = k_at
+        # step: load_q
+        load_q(q_desc, shared, turn, number, b, h, row, yes, plan)
+        for i in range(0, last):
+            k_at = (b, h // work.group, (last - 1 - i) * plan.block_n)
+            slot, phase = load_kv(k_desc, v_desc, shared, slot, phase, k_at, v_at, yes, yes, plan)
+            v_at = k_at
+        turn += 1
+        number = number_after(ticket, turn, work, plan.schedule)
+    # the last values, and the news that there is no next tile
+    load_kv(k_desc, v_desc, shared, slot, phase, v_at, v_at, yes ^ True, yes, plan)
+    load_q(q_desc, shared, turn, work.total, zero, zero, zero, yes ^ True, plan)
