@@ -206,7 +206,7 @@ def test_a_gpu_by_name_is_the_device_of_that_capability(capability: tuple[int, i
     limit = record.shared_per_block
     plan = configuration.plan_launch(problem, configuration.Device(capability, limit))
     q = meta(1, 8, 2048, 128, dtype=torch.float16)
-    (launch,) = explain(q, q, q, gpu=record).launches
+    (launch,) = explain(q, q, q, impl="triton", gpu=record).launches
     assert (launch.tile, launch.num_warps, launch.num_stages) == (
         plan.tile, plan.num_warps, plan.num_stages,
     )  # fmt: skip

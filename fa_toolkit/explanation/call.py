@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -25,6 +26,10 @@ from ..reference.inputs import check_scalars, check_tensors, problem_of
 from ..tiled.forward import DEFAULT_TILE
 from . import reasons
 from .answer import Explanation, Launch
+
+if TYPE_CHECKING:  # they load the kernels floor
+    from ..kernels.hopper.availability import Pass, Wish
+    from .targets import Target
 
 
 def explain(
@@ -85,9 +90,26 @@ def explain(
     wanted = _gradients(q=q, k=k, v=v, sink=sink)
     why += reasons.of_call(problem, place, cast, gradients=bool(wanted))
     call = _Call(problem, chosen, wanted, tuple(n for n, on in features.items() if on), why)
-    if chosen != "triton":
+    if chosen not in ("triton", "hopper"):
         return call.in_torch(q.device)
-    return call.in_triton(q, k, v, gpu)
+    if impl == "triton":
+        return call.in_triton(q, k, v, gpu)
+    options: dict[str, Any] = {"softcap": cap, "scale": scale, "sink": sink}
+    options |= {"dropout_p": dropout_p, "deterministic": deterministic}
+    return call.in_triton(q, k, v, gpu, Choosing(impl, described, options))
+
+
+class Choosing(NamedTuple):
+    """What the choice between readable kernels and those for Hopper depends on.
+
+    Args:
+        tensors: q, k, v as autocast leaves them.
+        options: as `kernels.routing.asked_of` takes them.
+    """
+
+    wish: Wish
+    tensors: tuple[Tensor, Tensor, Tensor]
+    options: dict[str, Any]
 
 
 class _Call:
@@ -117,7 +139,14 @@ class _Call:
         name = Text(f"{device}", f" {device} ")
         return self._answer(name, None, (), tile, forward, backward)
 
-    def in_triton(self, q: Tensor, k: Tensor, v: Tensor, gpu: str | GPU | None) -> Explanation:
+    def in_triton(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        gpu: str | GPU | None,
+        choosing: Choosing | None = None,
+    ) -> Explanation:
         """Kernels, on the GPU asked for or where the tensors are; or the reason why not."""
         targets = importlib.import_module(".targets", __package__)  # loads the kernels floor
         target = None if gpu is None else targets.named(gpu)
@@ -128,7 +157,8 @@ class _Call:
             target = target or targets.of_tensors(q, k, v)
             from .launches import planned
 
-            launches = planned(self.problem, target, self.gradients, tuple(self._flags()))
+            hopper = () if choosing is None else self._hopper(choosing, target)
+            launches = planned(self.problem, target, self.gradients, tuple(self._flags()), hopper)
         except FaError as refusal:
             name = Text(str(q.device), f" {q.device} ") if target is None else target.name
             self.why.append(reasons.of_refusal())
@@ -142,6 +172,16 @@ class _Call:
         if target.gpu is not None:
             self.why += reasons.of_bound(self.problem, forward, target.gpu)
         return self._answer(target.name, target.gpu, launches, None, forward, backward)
+
+    def _hopper(self, choosing: Choosing, target: Target) -> tuple[Pass, ...]:
+        """The passes that take the kernels for Hopper, with the reasons noted."""
+        from . import hopper
+
+        routing = importlib.import_module("..kernels.routing", __package__)
+        asked = routing.asked_of(self.problem, **choosing.options)
+        made = hopper.decided(choosing.wish, asked, target, self.gradients, *choosing.tensors)
+        self.why += hopper.reasons(made, asked, target, self.gradients)
+        return tuple(kind for kind, decision in made.items() if decision.hopper)
 
     def _flags(self) -> Iterator[str]:
         """The constexprs that are set, by the names in the kernels' signatures."""
@@ -162,7 +202,8 @@ class _Call:
         refusal: FaError | None = None,
     ) -> Explanation:
         if refusal is None:
-            self.why += reasons.of_gradients(self.gradients)
+            sums = any(launch.kernel == "hopper_backward_kernel" for launch in launches)
+            self.why += reasons.of_gradients(self.gradients, self.problem, sums=sums)
         return Explanation(
             self.problem, self.impl, name, gpu, self.gradients, launches, tile,
             forward, backward, tuple(self.why), refusal,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from ..io_model import (
@@ -20,20 +20,38 @@ from ..kernels.decode_configuration import (
     packed_rows,
     split_plan,
 )
+from ..kernels.hopper.availability import Pass
 from ..problem import AttentionProblem, TileShape
 from .answer import Launch
+from .hopper_launches import hopper_backward_launches, hopper_forward_launches
 from .targets import Target
 
 
 def planned(
-    problem: AttentionProblem, target: Target, gradients: tuple[str, ...], flags: tuple[str, ...]
+    problem: AttentionProblem,
+    target: Target,
+    gradients: tuple[str, ...],
+    flags: tuple[str, ...],
+    hopper: Collection[Pass] = (),
 ) -> tuple[Launch, ...]:
     """The launches of a call in order, those of the backward pass included.
+
+    Args:
+        hopper: the passes that take the kernels for Hopper.
 
     Raises:
         DtypeError: if the device cannot compute this type.
     """
-    return (*_forward(problem, target, flags), *_backward(problem, target, gradients, flags))
+    launches: list[Launch] = []
+    if "forward" in hopper:
+        launches += hopper_forward_launches(problem, target)
+    else:
+        launches += _forward(problem, target, flags)
+    if "backward" in hopper:
+        launches += hopper_backward_launches(problem, target)
+    else:
+        launches += _backward(problem, target, gradients, flags)
+    return tuple(launches)
 
 
 def _forward(problem: AttentionProblem, target: Target, flags: tuple[str, ...]) -> Iterator[Launch]:

@@ -98,6 +98,11 @@ def of_kernels(problem: AttentionProblem, target: Target, first: Launch) -> Iter
             "small sizes only",
             "解释器在 CPU 上逐个运行 program，没有容量限制：只适合小尺寸",
         )
+    elif first.kernel.startswith("hopper_"):
+        yield Text(
+            f"its tile, warps and stages are those measured best for D = {problem.head_dim}",
+            f"它的分块、warp 数和流水级数取 D = {problem.head_dim} 实测最快的一组",
+        )
     elif not split:
         limit = amount(target.device.shared)
         widths = f"{padded(problem.head_dim)}, {padded(problem.head_dim_v)}"
@@ -188,8 +193,10 @@ def of_torch(impl: Implementation, problem: AttentionProblem) -> Iterator[Text]:
         )
 
 
-def of_gradients(gradients: tuple[str, ...]) -> Iterator[Text]:
-    """Which gradients, and what is refused about them."""
+def of_gradients(
+    gradients: tuple[str, ...], problem: AttentionProblem, *, sums: bool = False
+) -> Iterator[Text]:
+    """Which gradients, and what is refused about them; `sums`: whether dQ is added up in memory."""
     if not gradients:
         yield Text(
             "no input requires a gradient, or torch.no_grad: no backward",
@@ -197,10 +204,25 @@ def of_gradients(gradients: tuple[str, ...]) -> Iterator[Text]:
         )
         return
     names = listed(gradients)
+    same = Text("", "") if sums else Text(", the same bits in every run", "，每次运行逐位相同")
     yield Text(
-        f"gradients of {names.en}, the same bits in every run; a gradient of a gradient is "
-        "refused (reference.attention has it)",
-        f"求 {names.zh} 的梯度，每次运行逐位相同；对梯度再求梯度会被拒绝（可用 reference.attention）",
+        f"gradients of {names.en}{same.en}; a gradient of a gradient is refused "
+        "(reference.attention has it)",
+        f"求 {names.zh} 的梯度{same.zh}；对梯度再求梯度会被拒绝（可用 reference.attention）",
+    )
+    if sums:
+        yield of_sums(problem)
+
+
+def of_sums(problem: AttentionProblem) -> Text:
+    """What the backward for Hopper costs besides time."""
+    size = amount(4 * problem.batch * problem.heads_q * problem.len_q * problem.head_dim)
+    return Text(
+        f"dQ is added up in float32, {size} beyond the gradients, in an order of chance: its last "
+        "bits may differ between runs, those of dK and dV do not; deterministic=True takes the "
+        "readable kernels",
+        f"dQ 用 float32 累加，除梯度外另占 {size}，累加顺序不固定：每次运行 dQ 的末位可能不同，"
+        "dK、dV 则逐位相同；deterministic=True 改用可读版 kernel",
     )
 
 

@@ -9,7 +9,9 @@ from torch import Tensor
 from .. import hardware, kernels
 from ..hardware import GPU
 from ..kernels.configuration import INTERPRETER, Device, device_of
+from ..kernels.hopper.availability import Place
 from ..kernels.precision import asked_precision
+from ..kernels.routing import place_named, place_of
 from ..language import Text
 
 _AMPERE, _AMD = (8, 0), (0, 1)
@@ -22,11 +24,13 @@ class Target:
     Args:
         device: what decides a configuration.
         gpu: its record; None for the interpreter.
+        place: what decides whether the kernels for Hopper are there.
     """
 
     device: Device
     gpu: GPU | None
     name: Text
+    place: Place
 
     @property
     def precision(self) -> str:
@@ -46,7 +50,7 @@ def named(gpu: str | GPU) -> Target:
     number = record.arch.removeprefix("sm_")
     capability = divmod(int(number), 10) if number.isdigit() else _AMD
     device = Device(capability, int(record.need("shared_per_block")))
-    return Target(device, record, _title(record))
+    return Target(device, record, _title(record), place_named(device, record.name))
 
 
 def of_tensors(q: Tensor, k: Tensor, v: Tensor) -> Target:
@@ -61,11 +65,14 @@ def of_tensors(q: Tensor, k: Tensor, v: Tensor) -> Target:
     require_kernels(q, k, v)
     if not q.is_cuda:
         return Target(
-            INTERPRETER, None, Text("the CPU, in Triton's interpreter", " CPU 的 Triton 解释器")
+            INTERPRETER,
+            None,
+            Text("the CPU, in Triton's interpreter", " CPU 的 Triton 解释器"),
+            place_of(q.device),
         )
     record = hardware.detect(q.device.index)
     name = Text(str(q.device), f" {q.device} ") if record is None else _title(record)
-    return Target(device_of(q.device.index), record, name)
+    return Target(device_of(q.device.index), record, name, place_of(q.device))
 
 
 def _title(record: GPU) -> Text:

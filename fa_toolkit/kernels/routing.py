@@ -15,11 +15,10 @@ import torch
 from torch import Tensor
 
 from ..errors import BackendUnavailable
-from ..language import Text
 from ..problem import AttentionProblem
 from . import runtime
 from .call import output_like, problem_of
-from .configuration import device_of
+from .configuration import Device, device_of
 from .hopper import availability
 from .hopper.availability import Asked, Obstacle, Pass, Place, Wish
 
@@ -33,21 +32,16 @@ def place_of(device: torch.device) -> Place:
     mode = runtime.mode()
     if mode != "gpu":
         return Place(None, mode.reason)
-    capability = device_of(device.index).capability
-    if capability != availability.HOPPER:
-        return Place(capability, str(device))
-    from .hopper import gluon_names
-
-    return Place(capability, str(device), gluon_names.why_absent())
+    return place_named(device_of(device.index), str(device))
 
 
-def place_named(capability: tuple[int, int], device: Text | str) -> Place:
+def place_named(device: Device, name: str) -> Place:
     """A GPU that need not be here, with the Triton of this process; without one, with a fitting one."""
-    if capability != availability.HOPPER or not runtime.installed():
-        return Place(capability, device)
+    if device.capability != availability.HOPPER or not runtime.installed():
+        return Place(device.capability, name, device.shared)
     from .hopper import gluon_names
 
-    return Place(capability, device, gluon_names.why_absent())
+    return Place(device.capability, name, device.shared, gluon_names.why_absent())
 
 
 def asked_of(

@@ -160,7 +160,8 @@ def test_dropout_stores_no_mask() -> None:
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
         before = asked()["requested_bytes.all.current"]
-        o = flash_attention(*leaves, dropout_p=dropout_p, seed=1)
+        # the kernels without dropout too, whose memory is that of the gradients
+        o = flash_attention(*leaves, dropout_p=dropout_p, seed=1, impl="triton")
         torch.autograd.grad(o, leaves, o.detach())
         torch.cuda.synchronize()
         return asked()["requested_bytes.all.peak"] - before

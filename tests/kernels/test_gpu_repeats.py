@@ -16,7 +16,10 @@ pytestmark = pytest.mark.gpu
 REPEATS = 1000
 #: grouped heads, ragged lengths and everything that could add in another order
 CALLS: dict[str, tuple[AttentionProblem, dict[str, Any]]] = {
-    "plain": (AttentionProblem(4, 8, 2, 513, 700, 64, dtype="bfloat16", causal=True), {}),
+    "plain": (
+        AttentionProblem(4, 8, 2, 513, 700, 64, dtype="bfloat16", causal=True),
+        {"deterministic": True},  # the kernel for Hopper adds dQ up in an order of chance
+    ),
     "everything": (
         AttentionProblem(4, 4, 2, 300, 421, 80, 96, "float16", True, (200, 0)),
         {"softcap": 20.0, "dropout_p": 0.1, "seed": 5},

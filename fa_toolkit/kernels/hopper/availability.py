@@ -21,6 +21,7 @@ Wish = Literal["auto", "hopper"]
 Why = Literal["asked", "better", "obstacle", "short", "split", "part"]
 
 HOPPER = (9, 0)  # compute capability; wgmma and setmaxnreg of sm_90a exist on no other
+SHARED = 232_448  # bytes of shared memory a block, of every GPU of that kind
 WIDTHS: Mapping[Pass, tuple[int, ...]] = {"forward": (64, 128, 256), "backward": (64, 128)}
 ALIGNMENT = 16  # bytes: what the copy engine asks of addresses and of steps between rows
 
@@ -44,11 +45,13 @@ class Place(NamedTuple):
     Args:
         capability: of the GPU; None where kernels do not run on one.
         device: its name or kind, for the message.
+        shared: bytes of shared memory that a block may have there.
         absent: why Triton cannot compile these kernels; None if it can.
     """
 
     capability: tuple[int, int] | None
     device: Text | str
+    shared: int = 0
     absent: Text | None = None
 
 
@@ -81,6 +84,11 @@ def of_place(place: Place) -> Obstacle | None:
         found = "{}.{}".format(*place.capability)
         expected = Text("compute capability 9.0 (Hopper)", "计算能力 9.0（Hopper）")
         return Obstacle(expected, Text(f"{found} ({place.device})", f"{found}（{place.device}）"))
+    if place.shared < SHARED:
+        expected = Text(
+            f"{SHARED} bytes of shared memory for a block", f"每个线程块有 {SHARED} 字节共享内存"
+        )
+        return Obstacle(expected, f"{place.shared}")
     if place.absent is not None:
         expected = Text("a Triton with the Gluon they are written in", "带有相应 Gluon 的 Triton")
         return Obstacle(expected, place.absent)

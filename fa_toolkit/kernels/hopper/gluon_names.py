@@ -27,7 +27,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     f"{_GLUON}.language": (
         "BlockedLayout", "DotOperandLayout", "NVMMADistributedLayout", "NVMMASharedLayout",
         "NVMMASharedLayout.get_default_for", "SliceLayout", "allocate_shared_memory", "arange",
-        "atomic_add", "atomic_xchg", "bfloat16", "constexpr", "convert_layout", "exp2",
+        "SwizzledSharedLayout", "atomic_add", "atomic_xchg", "bfloat16", "cast", "constexpr", "convert_layout", "exp2",
         "float16", "float32", "full", "inline_asm_elementwise", "int32", "int64", "join", "load", "max",
         "maximum", "minimum", "num_programs", "permute", "program_id", "static_assert", "static_range",
         "store", "sum", "to_tensor", "warp_specialize", "where", "zeros",

@@ -1,0 +1,64 @@
+"""A made-up Hopper GPU: facts replaced, launchers that compute in torch and remember their calls."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+from oracles import make_qkv
+from torch import Tensor
+
+from fa_toolkit import repeated, tiled
+from fa_toolkit.kernels import routing
+from fa_toolkit.kernels.hopper import availability
+from fa_toolkit.kernels.hopper.availability import Pass, Place
+from fa_toolkit.problem import AttentionProblem
+
+HERE = Place((9, 0), "a made-up H200", availability.SHARED)
+HOME = "fa_toolkit.kernels.hopper"
+PASSES: tuple[Pass, ...] = ("forward", "backward")
+Called = list[tuple[str, dict[str, Any]]]
+
+
+@pytest.fixture
+def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
+    """A machine whose tensors all lie on a Hopper GPU; what its launchers were called with."""
+    seen: Called = []
+
+    def forward(q: Tensor, k: Tensor, v: Tensor, *, out: Any, **options: Any) -> Any:
+        seen.append(("forward", {"q": q, "k": k, "v": v, "out": out, **options}))
+        for given, found in zip(out, tiled.flash_forward(q, k, v, **options), strict=True):
+            given.copy_(found)
+        return out
+
+    def backward(*saved: Tensor, dlse: Tensor | None = None, **options: Any) -> Any:
+        seen.append(("backward", {"saved": saved, "dlse": dlse, **options}))
+        return tiled.flash_backward(*saved, dlse, **options)[:3]
+
+    for name, function in (("forward", forward), ("backward", backward)):
+        module = ModuleType(f"{HOME}.{name}_call")
+        setattr(module, f"hopper_{name}", function)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(routing, "place_of", lambda _: HERE)
+    monkeypatch.setattr(repeated, "_READY", {})
+    yield seen
+
+
+def names(called: Called) -> list[str]:
+    return [name for name, _ in called]
+
+
+def leaves(problem: AttentionProblem, layout: str = "contiguous") -> list[Tensor]:
+    return [x.requires_grad_() for x in make_qkv(problem, layout=layout)]
+
+
+SMALL = AttentionProblem(1, 4, 2, 20, 30, 64, dtype="bfloat16", causal=True)
+
+
+def takes(kind: Pass, q: Tensor, k: Tensor, v: Tensor, **options: Any) -> bool:
+    """What "auto" does with these tensors, as if their lengths were long enough."""
+    p = AttentionProblem(1, 4, 2, 4096, 4096, q.shape[-1], v.shape[-1], "bfloat16", True)
+    return routing.takes_hopper("auto", kind, q, k, v, routing.asked_of(p, **options))
