@@ -92,7 +92,7 @@ def explain(
     call = _Call(problem, chosen, wanted, tuple(n for n, on in features.items() if on), why)
     if chosen not in ("triton", "hopper"):
         return call.in_torch(q.device)
-    if impl == "triton":
+    if impl not in ("auto", "hopper"):
         return call.in_triton(q, k, v, gpu)
     options: dict[str, Any] = {"softcap": cap, "scale": scale, "sink": sink}
     options |= {"dropout_p": dropout_p, "deterministic": deterministic}
