@@ -70,6 +70,8 @@ class Plan(Config):
     causal: bool = False
     #: the first tile of keys of some row is not seen whole
     ragged: bool = False
+    #: and neither is, for some row, a tile after that
+    steps_masked: bool = False
 
     @property
     def q_tile(self) -> list[int]:

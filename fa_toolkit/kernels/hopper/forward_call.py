@@ -41,6 +41,17 @@ def section_of(config: Config, k: torch.Tensor, heads_q: int) -> int:
     return max(1, config.section_mb * 2**20 // head) * group
 
 
+def plan_of(config: Config, d: int, len_q: int, len_k: int, causal: bool) -> Plan:
+    """What the kernel is compiled for.
+
+    Where the diagonal begins at the corner of a square tile, only the first step of a tile of rows
+    has anything to mask.
+    """
+    square = config.rows * config.groups == config.block_n and (len_k - len_q) % config.block_n == 0
+    ragged = causal or len_k % config.block_n != 0
+    return Plan.of(config, d=d, causal=causal, ragged=ragged, steps_masked=causal and not square)
+
+
 def forward_arguments(
     q: torch.Tensor,
     k: torch.Tensor,
@@ -65,7 +76,7 @@ def forward_arguments(
         tiles_of(o, config.rows), lse, counter,
         nq, nk, hq, hq // hk, row_tiles, total, section_of(config, k, hq), scale * LOG2_E,
     )  # fmt: skip
-    plan = Plan.of(config, d=d, causal=causal, ragged=causal or nk % config.block_n != 0)
+    plan = plan_of(config, d, nq, nk, causal)
     constants: dict[str, Any] = {"plan": plan, "num_warps": 4}
     if config.per_sm > 1:
         constants["maxnreg"] = 65536 // (config.threads * config.per_sm) // 8 * 8

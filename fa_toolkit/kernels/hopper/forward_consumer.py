@@ -134,14 +134,13 @@ def step(
         acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))
     release(shared.empty.index(slot))
     acc = acc * gl.convert_layout(alpha, gl.SliceLayout(1, O_L), assert_trivial=True)[:, None]
-    return packed(p, p16.dtype, plan), acc, m_i, l_i, next_slot, next_phase
+    p16 = packed(p, shared.v.dtype, plan)
+    return p16, acc, m_i, l_i, next_slot, next_phase
 
 
 @gluon.jit
-def first_scores(
-    q, shared, work, slot, phase, row, col, more, DTYPE: gl.constexpr, plan: gl.constexpr
-):
-    """The first tile of keys with nothing beside it: p16, m_i, l_i, and the slot after it, full if there is more."""
+def first_scores(q, shared, work, slot, phase, row, col, more, plan: gl.constexpr):
+    """The first tile of keys with nothing beside it: P, m_i, l_i, and the slot after it, full if there is more."""
     s = issue_scores(q, shared, slot, plan)
     s = warpgroup_mma_wait(0, deps=(s,))
     release(shared.empty.index(slot))
@@ -150,25 +149,14 @@ def first_scores(
     m_i, l_i, p = softmax_start(s, work.unit, plan.ragged, plan.fma_columns)
     slot, phase = advance(slot, phase, plan.stages)
     mbarrier.wait(shared.full.index(slot), phase, pred=more)
-    return packed(p, DTYPE, plan), m_i, l_i, slot, phase
+    return packed(p, shared.v.dtype, plan), m_i, l_i, slot, phase
 
 
 @gluon.jit
 def store_rows(
-    o_desc,
-    lse_ptr,
-    shared,
-    work,
-    acc,
-    m_i,
-    l_i,
-    turn,
-    b,
-    h,
-    row,
-    GROUP: gl.constexpr,
-    plan: gl.constexpr,
-):
+    o_desc, lse_ptr, shared, work, acc, m_i, l_i, turn, b, h, row,
+    GROUP: gl.constexpr, plan: gl.constexpr,
+):  # fmt: skip
     """O and lse of this group's rows; O leaves by the copy engine."""
     S_L: gl.constexpr = scores_layout(plan)
     O_L: gl.constexpr = output_layout(plan)
@@ -222,7 +210,7 @@ def next_rows(
     mbarrier.wait(shared.full.index(next_slot), next_phase, pred=number < work.total)
     acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))
     release(shared.empty.index(slot))
-    p16 = packed(p, p16.dtype, plan)
+    p16 = packed(p, shared.v.dtype, plan)
     # step: store
     store_rows(o_desc, lse_ptr, shared, work, acc, m_i, l_i, turn, b, h, row, GROUP, plan)
     return number, held, p16, m_new, l_new, next_slot, next_phase
@@ -247,16 +235,7 @@ def next_rows_apart(
     q = queries(shared, turn + 1, held, GROUP, plan)
     _, _, next_row, n = place(number, work, GROUP, plan)
     p16, m_i, l_i, slot, phase = first_scores(
-        q,
-        shared,
-        work,
-        slot,
-        phase,
-        next_row,
-        (n - 1) * plan.block_n,
-        number < work.total,
-        p16.dtype,
-        plan,
+        q, shared, work, slot, phase, next_row, (n - 1) * plan.block_n, number < work.total, plan
     )
     return number, held, p16, m_i, l_i, slot, phase
 
@@ -277,14 +256,14 @@ def consumer(GROUP: gl.constexpr, o_desc, lse_ptr, shared, work, plan: gl.conste
     mbarrier.wait(shared.full.index(slot), phase)
     p16, m_i, l_i, slot, phase = first_scores(
         queries(shared, turn, held, GROUP, plan), shared, work, slot, phase, row,
-        (n - 1) * plan.block_n, number < work.total, o_desc.dtype, plan,
+        (n - 1) * plan.block_n, number < work.total, plan,
     )  # fmt: skip
     while number < work.total:
         q = queries(shared, turn, held, GROUP, plan)
         b, h, row, n = place(number, work, GROUP, plan)
         whole = whole_tiles(row, n, work, plan)
         acc = gl.full(plan.q_tile, 0.0, gl.float32, O_L)
-        if plan.causal:
+        if plan.steps_masked:
             for j in range(0, n - 1 - whole):
                 p16, acc, m_i, l_i, slot, phase = step(
                     q, shared, work, p16, acc, m_i, l_i, slot, phase, row, (n - 2 - j) * plan.block_n,
@@ -296,41 +275,13 @@ def consumer(GROUP: gl.constexpr, o_desc, lse_ptr, shared, work, plan: gl.conste
             )
         if plan.joined:
             number, held, p16, m_i, l_i, slot, phase = next_rows(
-                o_desc,
-                lse_ptr,
-                shared,
-                work,
-                p16,
-                acc,
-                m_i,
-                l_i,
-                slot,
-                phase,
-                turn,
-                b,
-                h,
-                row,
-                GROUP,
-                plan,
-            )
+                o_desc, lse_ptr, shared, work, p16, acc, m_i, l_i, slot, phase,
+                turn, b, h, row, GROUP, plan,
+            )  # fmt: skip
         else:
             number, held, p16, m_i, l_i, slot, phase = next_rows_apart(
-                o_desc,
-                lse_ptr,
-                shared,
-                work,
-                p16,
-                acc,
-                m_i,
-                l_i,
-                slot,
-                phase,
-                turn,
-                b,
-                h,
-                row,
-                GROUP,
-                plan,
-            )
+                o_desc, lse_ptr, shared, work, p16, acc, m_i, l_i, slot, phase,
+                turn, b, h, row, GROUP, plan,
+            )  # fmt: skip
         turn += 1
     tma.store_wait(0)
