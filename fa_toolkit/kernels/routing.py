@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -148,7 +149,6 @@ def prepare_forward(
 
 def _hopper_forward(problem: AttentionProblem, scale: float | None) -> Run:
     """The launcher of the Hopper kernel, with results that lie as those of the readable one."""
-    from .hopper.forward_call import hopper_forward
     from .launching import on_device_of
 
     causal = problem.right is not None
@@ -157,11 +157,20 @@ def _hopper_forward(problem: AttentionProblem, scale: float | None) -> Run:
     def run(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         o = output_like(q)
         lse = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
+        same = (q.shape, k.shape, q.stride(), k.stride(), v.stride(), q.dtype, q.device)
         with on_device_of(q):
-            hopper_forward(q, k, v, causal=causal, scale=scale, out=(o, lse))
+            _launch_for(causal, scale, *same)(q, k, v, o, lse)
         return o, lse
 
     return run
+
+
+@lru_cache(maxsize=1024)
+def _launch_for(causal: bool, scale: float, *same: object) -> Callable[..., None]:
+    """One launch for all calls that are alike in `same`, also where autograd calls anew each time."""
+    from .hopper.prepared import PreparedForward
+
+    return PreparedForward(causal=causal, scale=scale)
 
 
 def forward(

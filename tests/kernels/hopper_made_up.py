@@ -28,23 +28,31 @@ def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
     """A machine whose tensors all lie on a Hopper GPU; what its launchers were called with."""
     seen: Called = []
 
-    def forward(q: Tensor, k: Tensor, v: Tensor, *, out: Any, **options: Any) -> Any:
-        seen.append(("forward", {"q": q, "k": k, "v": v, "out": out, **options}))
-        for given, found in zip(out, tiled.flash_forward(q, k, v, **options), strict=True):
-            given.copy_(found)
-        return out
+    class Forward:
+        def __init__(self, **options: Any) -> None:
+            self.options = options
+
+        def __call__(self, q: Tensor, k: Tensor, v: Tensor, *out: Tensor) -> None:
+            seen.append(("forward", {"q": q, "k": k, "v": v, "out": out, **self.options}))
+            found = tiled.flash_forward(q, k, v, **self.options)
+            for given, result in zip(out, found, strict=True):
+                given.copy_(result)
 
     def backward(*saved: Tensor, dlse: Tensor | None = None, **options: Any) -> Any:
         seen.append(("backward", {"saved": saved, "dlse": dlse, **options}))
         return tiled.flash_backward(*saved, dlse, **options)[:3]
 
-    for name, function in (("forward", forward), ("backward", backward)):
-        module = ModuleType(f"{HOME}.{name}_call")
-        setattr(module, f"hopper_{name}", function)
+    launchers = {"prepared": ("PreparedForward", Forward)}
+    launchers["backward_call"] = ("hopper_backward", backward)
+    for home, (name, function) in launchers.items():
+        module = ModuleType(f"{HOME}.{home}")
+        setattr(module, name, function)
         monkeypatch.setitem(sys.modules, module.__name__, module)
+    routing._launch_for.cache_clear()
     monkeypatch.setattr(routing, "place_of", lambda _: HERE)
     monkeypatch.setattr(repeated, "_READY", {})
     yield seen
+    routing._launch_for.cache_clear()
 
 
 def names(called: Called) -> list[str]:
