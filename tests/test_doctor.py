@@ -117,6 +117,11 @@ def test_exercises_or_questions_that_cannot_be_loaded_are_a_fault(part: str, mod
     [
         ({}, {"mode": "ok", "kernel": "ok"}),
         ({"mode": "gpu", "gpu": "NVIDIA H200"}, {"mode": "ok", "kernel": "ok"}),
+        ({"hopper_absent": None}, {"mode": "ok", "kernel": "ok", "hopper": "ok"}),
+        (
+            {"hopper_absent": ["Triton 3.5.0", "Triton 3.5.0"]},
+            {"mode": "ok", "kernel": "ok", "hopper": "note"},
+        ),
         ({"kernel_right": False}, {"mode": "ok", "kernel": "fault"}),
         ({"mode": "none"}, {"mode": "fault"}),
         ({"kernel_error": "IndexError: x"}, {"kernel": "fault"}),
@@ -126,6 +131,22 @@ def test_exercises_or_questions_that_cannot_be_loaded_are_a_fault(part: str, mod
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no Triton is no fault")
 def test_where_kernels_run(change: dict[str, Any], expected: dict[str, str]) -> None:
     assert status(checks.kernels({**GOOD, **change})) == expected
+
+
+def test_a_hopper_gpu_is_told_about_its_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    routing = pytest.importorskip("fa_toolkit.kernels.routing")
+    availability = routing.availability
+    places = {
+        (8, 0): {},
+        (9, 0): {"hopper_absent": ["moved", "移走"]},
+    }
+    for capability, found in places.items():
+        place = availability.Place(capability, "a GPU", 0, Text("moved", "移走"))
+        monkeypatch.setattr(routing, "place_of", lambda _, place=place: place)
+        assert probe._hopper("cuda:0") == found
+    place = availability.Place((9, 0), "a GPU", 0, None)
+    monkeypatch.setattr(routing, "place_of", lambda _: place)
+    assert probe._hopper("cuda:0") == {"hopper_absent": None}
 
 
 def test_no_triton_for_this_system_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:

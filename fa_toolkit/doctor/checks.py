@@ -151,6 +151,22 @@ def kernels(found: dict[str, Any]) -> Iterable[Finding]:
         yield Finding("kernel", "ok", subject, right)
     else:
         yield Finding("kernel", "fault", subject, Text("wrong result", "结果不对"), _AGAIN)
+    if "hopper_absent" in found:
+        yield _hopper(found["hopper_absent"])
+
+
+def _hopper(absent: list[str] | None) -> Finding:
+    """Whether this Triton can compile the kernels for the Hopper GPU that is here."""
+    subject = Text("kernels for Hopper", "Hopper 版 kernel")
+    if absent is None:
+        seen = Text(
+            'there; impl="auto" takes them where they are better',
+            '可用；impl="auto" 会在更快时采用',
+        )
+        return Finding("hopper", "ok", subject, seen)
+    why = Text(*absent)
+    seen = Text(f"not with {why.en}; the readable ones run", f"不可用：{why.zh}；改用可读版")
+    return Finding("hopper", "note", subject, seen, "triton==3.7.1")
 
 
 def exercises(found: dict[str, Any]) -> Iterable[Finding]:

@@ -87,7 +87,20 @@ def _kernel() -> dict[str, Any]:
     total = kernels.vector_add(x, 2 * x)
     found["kernel_right"] = bool(torch.equal(total, 3 * x))
     found["kernel_seconds"] = time.perf_counter() - started
+    if mode == "gpu":
+        found.update(_hopper(torch.device("cuda", 0)))
     return found
+
+
+def _hopper(device: Any) -> dict[str, Any]:
+    """Whether the kernels for Hopper can be had; nothing where the GPU is of another kind."""
+    from ..kernels import routing
+    from ..kernels.hopper import availability
+
+    place = routing.place_of(device)
+    if place.capability != availability.HOPPER:
+        return {}
+    return {"hopper_absent": None if place.absent is None else list(place.absent)}
 
 
 def _exercises() -> dict[str, Any]:
