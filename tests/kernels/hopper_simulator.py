@@ -37,18 +37,18 @@ import fa_toolkit.kernels  # noqa: F401  (decides the mode before Triton is impo
 Clock = dict[Any, int]
 
 
-class Wrong(AssertionError):
+class RuleError(AssertionError):
     """A rule of the machine is broken."""
 
 
-class Deadlock(Wrong):
+class DeadlockError(RuleError):
     """Nobody can go on."""
 
 
 def check(rule: object, what: str) -> None:
     """`rule` holds, or the kernel is wrong in the way of `what`."""
     if not rule:
-        raise Wrong(what)
+        raise RuleError(what)
 
 
 def join(into: Clock, other: Clock) -> None:
@@ -184,8 +184,10 @@ class Machine:
             if queues:
                 self.random.choice(queues).pop(0)()
         if not ready:
-            reasons = (f"{a.name} of {a.program.index}: {a.waits[1]}" for a in self.actors if a.waits)
-            raise Deadlock("; ".join(reasons))
+            reasons = (
+                f"{a.name} of {a.program.index}: {a.waits[1]}" for a in self.actors if a.waits
+            )
+            raise DeadlockError("; ".join(reasons))
         weights = [a.weight for a in ready]
         self._running = self.random.choices(ready, weights)[0] if self.skew else ready[0]
         self._running.thread.switch()

@@ -12,8 +12,8 @@ from unittest import mock
 
 import torch
 from budgets import Truth
-from hopper_simulator_kernels import Chance, SimulatedKernel
-from oracles import DTYPES, assert_within_budget, make_grads, make_qkv, truth
+from hopper_simulator_kernels import Chance, Edit, SimulatedKernel
+from oracles import assert_within_budget, make_grads, make_qkv, truth
 
 from fa_toolkit.problem import AttentionProblem
 
@@ -63,7 +63,25 @@ class Case:
         )
 
 
-@functools.lru_cache(maxsize=None)
+@dataclass(frozen=True)
+class Mistake:
+    """A change of the text; `case` is the one most likely to notice, and goes first."""
+
+    edits: tuple[Edit, ...]
+    case: Case | None = None
+
+
+def planted(file: str, old: str, new: str, case: Case | None = None) -> Mistake:
+    """One text replaced in one file of the Hopper folder."""
+    return Mistake((Edit(file, old, new),), case)
+
+
+def switches_of(**switches: Any) -> tuple[tuple[str, Any], ...]:
+    """As a case holds them."""
+    return tuple(switches.items())
+
+
+@functools.cache
 def _prepared(case: Case) -> tuple[tuple[torch.Tensor, ...], tuple[torch.Tensor, ...], Truth]:
     q, k, v = make_qkv(case.problem, layout=case.layout)
     do, dlse = make_grads(case.problem)

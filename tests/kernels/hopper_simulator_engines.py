@@ -51,7 +51,9 @@ def load_tile(
         return
     whole, part = desc.parts(coord)
     barrier = bar.one
-    check(result.x.numel() == math.prod(desc.block_shape), "a tile lands in a place of another size")
+    check(
+        result.x.numel() == math.prod(desc.block_shape), "a tile lands in a place of another size"
+    )
     check(result.x.dtype == desc.x.dtype, "a tile lands in a place of another type")
     result.by_engine((barrier, "copies"), barrier.promise(), write=True)
     result.x.fill_(float("nan"))
@@ -150,5 +152,3 @@ def wait_products(num_outstanding: int = 0, deps: Sequence[Any] = ()) -> Any:
             value = Register(value.raw)
         out.append(value)
     return out[0] if len(out) == 1 else tuple(out)
-
-

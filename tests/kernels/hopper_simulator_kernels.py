@@ -24,14 +24,13 @@ import torch
 from hopper_simulator import Machine
 from hopper_simulator_memory import fence
 from hopper_simulator_registers import Pointer, Scalar
-
-import fa_toolkit.kernels as kernels
-
 from triton.experimental.gluon import language as gluon_language
 from triton.experimental.gluon._runtime import GluonJITFunction
 from triton.experimental.gluon.language.nvidia import hopper as gluon_hopper
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 from triton.language.core import constexpr
+
+import fa_toolkit.kernels as kernels
 
 FOLDER = Path(kernels.__file__).parent / "hopper"
 LAUNCH_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
@@ -47,12 +46,12 @@ class Edit:
     new: str
 
 
-def plant(edits: Sequence[Edit], folder: Path, source: Path = FOLDER) -> dict[str, ModuleType]:
+def plant(edits: Sequence[Edit], folder: Path) -> dict[str, ModuleType]:
     """The modules of the Hopper folder by their names, with `edits` made."""
     name = f"fa_toolkit.kernels._hopper_{next(_NUMBERS)}"
     place = folder / name.rpartition(".")[2]
     place.mkdir()
-    for path in source.glob("*.py"):
+    for path in FOLDER.glob("*.py"):
         text = path.read_text(encoding="utf-8")
         for edit in edits:
             if edit.file == path.stem:

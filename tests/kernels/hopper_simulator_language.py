@@ -11,7 +11,7 @@ import torch
 from hopper_simulator import check, machine
 from hopper_simulator_engines import load_tile, store_tile, store_wait
 from hopper_simulator_memory import Allocation, Barrier, Barriers, Tile, named_barrier
-from hopper_simulator_registers import Pointer, Register, Scalar, as_tensor, data, torch_dtype
+from hopper_simulator_registers import Pointer, Register, Scalar, as_tensor, torch_dtype
 from triton.experimental.gluon import language as gluon_language
 
 SHARED_LIMIT = 227 * 1024  # bytes of one program on Hopper
@@ -122,38 +122,8 @@ def _allocate(dtype: Any, shape: Sequence[int], layout: Any, value: Any = None) 
     check(program.shared_bytes <= SHARED_LIMIT, f"{program.shared_bytes} bytes of shared memory")
     tile = Tile(area, area.data)
     if value is not None:
-        _tile_store(tile, value)
+        tile.store(value)
     return tile
-
-
-def _tile_load(tile: Tile, layout: Any = None) -> Register:
-    machine().step()
-    tile.by_actor(write=False)
-    return Register(tile.x.clone())
-
-
-def _tile_store(tile: Tile, value: Register) -> None:
-    machine().step()
-    tile.by_actor(write=True)
-    check(list(value.shape) == tile.shape, f"{value.shape} is stored into {tile.shape}")
-    check(value.x.dtype == tile.x.dtype, f"{value.x.dtype} is stored into {tile.x.dtype}")
-    tile.x.copy_(value.x)
-
-
-Tile.load = _tile_load  # type: ignore[attr-defined]
-Tile.store = _tile_store  # type: ignore[attr-defined]
-Tile.dtype = property(lambda tile: _gluon(tile.x.dtype))  # type: ignore[attr-defined]
-Tile._reinterpret = lambda tile, dtype, shape, layout: tile.as_shape(  # type: ignore[attr-defined]
-    [int(n) for n in shape]
-)
-Tile.type = property(lambda tile: tile)  # type: ignore[attr-defined]
-Tile.layout = None  # type: ignore[attr-defined]
-
-
-def _gluon(dtype: torch.dtype) -> Any:
-    from hopper_simulator_registers import gluon_dtype
-
-    return gluon_dtype(dtype)
 
 
 # ------------------------------------------------------------------ partitions
@@ -238,7 +208,8 @@ tma = SimpleNamespace(
     store_wait=store_wait,
 )  # fmt: skip
 gl = SimpleNamespace(
-    **{kind: getattr(gluon_language, kind) for kind in "float32 bfloat16 float16 int32 int64".split()},
+    float32=gluon_language.float32, bfloat16=gluon_language.bfloat16,
+    float16=gluon_language.float16, int32=gluon_language.int32, int64=gluon_language.int64,
     **dict.fromkeys(("BlockedLayout", "DotOperandLayout", "NVMMADistributedLayout"), _token),
     **dict.fromkeys(("SliceLayout", "SwizzledSharedLayout", "AutoLayout"), _token),
     NVMMASharedLayout=SimpleNamespace(get_default_for=_token),

@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 import torch
-from hopper_simulator import Actor, Clock, Wrong, check, join, machine
+from hopper_simulator import Actor, Clock, RuleError, check, join, machine
+from hopper_simulator_registers import Register, gluon_dtype
 
 Region = tuple[Any, ...]
 
@@ -64,6 +65,10 @@ class Tile:
         return list(self.x.shape)
 
     @property
+    def dtype(self) -> Any:
+        return gluon_dtype(self.x.dtype)
+
+    @property
     def handle(self) -> Tile:
         return self
 
@@ -83,12 +88,24 @@ class Tile:
     def slice(self, start: int, length: int, dim: int = 0) -> Tile:
         return self._view(self.x.narrow(dim, int(start), int(length)))
 
-    def as_shape(self, shape: list[int]) -> Tile:
+    def _reinterpret(self, dtype: Any, shape: list[int], layout: Any = None) -> Tile:
         """The same bytes with another shape and no swizzle."""
         check(math.prod(shape) == self.x.numel(), "reinterpreted with another size")
         return self._view(self.x.view([int(n) for n in shape]))
 
     # ------------------------------------------------------------------ accesses
+    def load(self, layout: Any = None) -> Register:
+        machine().step()
+        self.by_actor(write=False)
+        return Register(self.x.clone())
+
+    def store(self, value: Register) -> None:
+        machine().step()
+        self.by_actor(write=True)
+        check(value.shape == self.shape, f"{value.shape} is stored into {self.shape}")
+        check(value.x.dtype == self.x.dtype, f"{value.x.dtype} is stored into {self.x.dtype}")
+        self.x.copy_(value.x)
+
     def by_actor(self, *, write: bool) -> None:
         """A load or a store by the warps of the actor whose turn it is."""
         actor = machine().actor
@@ -102,7 +119,9 @@ class Tile:
         area, clock = self.allocation, machine().actor.clock
         for part, actor in area.unfenced.items():
             if not write and area.common(part, self.part):
-                raise Wrong(f"{area.name}: no fence after {actor.name} stored what an engine reads")
+                raise RuleError(
+                    f"{area.name}: no fence after {actor.name} stored what an engine reads"
+                )
         area.touch(self.part, source, time, clock, write=write)
 
 

@@ -10,7 +10,7 @@ import torch
 from hopper_simulator import check
 from triton.experimental.gluon import language as gluon_language
 
-_KINDS = "bfloat16 float16 float32 float64 int1 int8 int32 int64".split()
+_KINDS = ("bfloat16", "float16", "float32", "float64", "int1", "int8", "int32", "int64")
 _TORCH = {
     getattr(gluon_language, kind, None): getattr(torch, "bool" if kind == "int1" else kind)
     for kind in _KINDS
@@ -60,7 +60,8 @@ def _scalar_operator(plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any], A
     return apply
 
 
-for _name in "add radd sub rsub mul rmul and rand or ror xor rxor lshift rlshift rshift".split():
+_TURNED = ("add", "sub", "mul", "and", "or", "xor", "lshift", "rshift")
+for _name in (*_TURNED, *(f"r{name}" for name in _TURNED)):
     setattr(Scalar, f"__{_name}__", _scalar_operator(getattr(int, f"__{_name}__")))
 
 
@@ -135,10 +136,10 @@ def _truncate(a: Any, b: Any) -> torch.Tensor:
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "floordiv": _truncate, "mod": torch.fmod, "and": operator.and_, "or": operator.or_,
-} | {
-    name: getattr(operator, name)
-    for name in "add sub mul truediv xor lshift rshift le ge lt gt eq ne".split()
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
+    "xor": operator.xor, "lshift": operator.lshift, "rshift": operator.rshift,
 }  # fmt: skip
+_COMPARISONS = {name: getattr(operator, name) for name in ("le", "ge", "lt", "gt", "eq", "ne")}
 
 
 def _register_operator(plain: Callable[[Any, Any], Any], turned: bool) -> Callable[..., Any]:
@@ -153,8 +154,9 @@ def _register_operator(plain: Callable[[Any, Any], Any], turned: bool) -> Callab
 
 for _name, _plain in _OPERATORS.items():
     setattr(Register, f"__{_name}__", _register_operator(_plain, False))
-    if _name not in ("le", "ge", "lt", "gt", "eq", "ne"):
-        setattr(Register, f"__r{_name}__", _register_operator(_plain, True))
+    setattr(Register, f"__r{_name}__", _register_operator(_plain, True))
+for _name, _plain in _COMPARISONS.items():
+    setattr(Register, f"__{_name}__", _register_operator(_plain, False))
 Register.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 

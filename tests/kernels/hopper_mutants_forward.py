@@ -1,0 +1,203 @@
+"""Mistakes planted in the Hopper forward.
+
+`READ` were written while reading the kernel for what each rule of its protocol protects; `BLIND`
+are what a tired author might write, drawn up without asking what the simulator looks at.
+"""
+
+from __future__ import annotations
+
+from hopper_simulator_cases import Case, Mistake, planted, switches_of
+
+#: sizes that between them have several tiles of rows for each program, edges, groups of heads, a
+#: second call, rows without keys
+LISTS = Case(150, 400, hq=4, hk=2, b=2, seed=1)
+CASES = (
+    Case(200, 333, True, calls=2),
+    LISTS,
+    Case(33, 7, True, hq=2, hk=2, seed=2),
+    Case(300, 130, True, multiprocessors=1, seed=3),
+    Case(140, 300, d=128, seed=4),
+)
+HELD = Case(200, 333, True, multiprocessors=1, switches=switches_of(q_regs=True, q_buffers=1))
+APART = Case(200, 333, True, multiprocessors=1, switches=switches_of(joined=False))
+ALONE = Case(200, 333, True, multiprocessors=1,
+             switches=switches_of(groups=1, pingpong=False, per_sm=1, q_regs=True, q_buffers=1))  # fmt: skip
+#: fewer tiles of keys than slots: only Q's own barriers hold its producer back
+SHORT = Case(300, 100, multiprocessors=1, switches=switches_of(q_regs=True, q_buffers=1))
+SNAKE = Case(330, 200, hq=2, hk=2, multiprocessors=4, switches=switches_of(schedule=1))
+
+READ: dict[str, Mistake] = {
+    "slot given back while its products read it": planted(
+        "forward_consumer",
+        "    if plan.overlap:\n        acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))\n"
+        "    release(shared.empty.index(slot))\n    acc = acc *",
+        "    release(shared.empty.index(slot))\n    if plan.overlap:\n"
+        "        acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))\n    acc = acc *",
+    ),
+    "slot after the last rows given back early": planted(
+        "forward_consumer",
+        "    acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))\n"
+        "    release(shared.empty.index(slot))\n    p16 = packed",
+        "    release(shared.empty.index(slot))\n"
+        "    acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))\n    p16 = packed",
+    ),
+    "next slot not awaited": planted(
+        "forward_consumer", "    mbarrier.wait(shared.full.index(next_slot), next_phase)\n", ""
+    ),
+    "slot of the next rows not awaited": planted(
+        "forward_consumer",
+        "    mbarrier.wait(shared.full.index(next_slot), next_phase, pred=number < work.total)\n",
+        "",
+    ),
+    "producer does not wait for an empty slot": planted(
+        "forward_producer", "    mbarrier.wait(shared.empty.index(slot), phase ^ 1)\n", ""
+    ),
+    "parity never flips": planted(
+        "protocol", "gl.where(wrap, phase ^ 1, phase)", "phase"
+    ),
+    "Q replaced while it is read": planted(
+        "forward_producer",
+        "        mbarrier.wait(shared.q_empty.index(buffer + g), parity ^ 1)\n",
+        "",
+        Case(330, 300, multiprocessors=1),
+    ),
+    "parity of Q as if it had one buffer": planted(
+        "forward_consumer", "turn // plan.q_buffers % 2)", "turn % 2)",
+        Case(330, 300, multiprocessors=1, switches=switches_of(q_regs=False, q_buffers=2)),
+    ),
+    "one warp speaks for four that load Q": planted(
+        "forward_consumer",
+        "        q = q.load(left_layout(scores_layout(plan)))\n"
+        "        mbarrier.arrive(shared.q_empty.index(buffer), count=1)\n",
+        "        q = q.load(left_layout(scores_layout(plan)))\n"
+        "        release(shared.q_empty.index(buffer))\n",
+        ALONE,
+    ),
+    "Q in registers: buffer given back before it is loaded": planted(
+        "forward_consumer",
+        "        q = q.load(left_layout(scores_layout(plan)))\n"
+        "        mbarrier.arrive(shared.q_empty.index(buffer), count=1)\n",
+        "        mbarrier.arrive(shared.q_empty.index(buffer), count=1)\n"
+        "        q = q.load(left_layout(scores_layout(plan)))\n",
+        SHORT,
+    ),
+    "number stored after the arrival that announces it": planted(
+        "forward_producer",
+        "        mbarrier.expect(full, 0, pred=wanted ^ True)\n",
+        "        mbarrier.expect(full, 0, pred=wanted ^ True)\n"
+        "        shared.number.index(buffer + g).store(gl.full([1], 0, gl.int32, ONE) + number)\n",
+    ),
+    "O overwritten while it is stored": planted(
+        "forward_consumer", "        tma.store_wait(0)  # the O before has left its buffer\n", "",
+        Case(330, 300, multiprocessors=1),
+    ),
+    "program ends before O is read": planted(
+        "forward_consumer", "        turn += 1\n    tma.store_wait(0)\n", "        turn += 1\n"
+    ),
+    "no fence after O is stored": planted("forward_consumer", "    fence_async_shared()\n", ""),
+    "one arrival too few": planted(
+        "forward", "barriers(plan.stages, plan.groups)", "barriers(plan.stages, plan.groups + 1)"
+    ),
+    "one group speaks for all": planted(
+        "forward", "barriers(plan.stages, plan.groups)", "barriers(plan.stages, 1)"
+    ),
+    "scores used before their wait": planted(
+        "forward_consumer",
+        "        pass_turn(GROUP, plan.groups, plan.pingpong)\n"
+        "        s = warpgroup_mma_wait(1, deps=(s,))\n",
+        "        pass_turn(GROUP, plan.groups, plan.pingpong)\n",
+    ),
+    "scores awaited one product too late": planted(
+        "forward_consumer",
+        "        pass_turn(GROUP, plan.groups, plan.pingpong)\n"
+        "        s = warpgroup_mma_wait(1, deps=(s,))\n",
+        "        pass_turn(GROUP, plan.groups, plan.pingpong)\n"
+        "        s = warpgroup_mma_wait(2, deps=(s,))\n",
+    ),
+    "first turn not given": planted(
+        "forward_consumer", "    if plan.groups - 1 == GROUP:", "    if plan.groups == GROUP:"
+    ),
+    "turn passed to oneself": planted("protocol", "(GROUP + 1) % GROUPS", "GROUP"),
+    "named barrier of the compiler": planted(
+        "protocol", "FIRST_BARRIER = gl.constexpr(8)", "FIRST_BARRIER = gl.constexpr(2)"
+    ),
+    "bytes of one tile for two": planted(
+        "forward_producer", "mbarrier.expect(full, 2 * K_BYTES", "mbarrier.expect(full, K_BYTES"
+    ),
+    "counter never put back": planted(
+        "schedule", "(ticket == work.total - 1)", "(ticket == work.total)"
+    ),
+    "counter put back by the last but one": planted(
+        "schedule", "(ticket == work.total - 1)", "(ticket == work.total - 2)"
+    ),
+    "no news that there are no more rows": planted(
+        "forward_producer",
+        "    load_q(q_desc, shared, turn, work.total, zero, zero, zero, yes ^ True, plan)\n",
+        "",
+    ),
+}  # fmt: skip
+
+BLIND: dict[str, Mistake] = {
+    "causal from the other corner": planted(
+        "schedule", "work.len_q) + work.len_k - work.len_q", "work.len_q)"
+    ),
+    "tiles of keys rounded down": planted(
+        "schedule", "(high + BLOCK_N - 1) // BLOCK_N", "high // BLOCK_N"
+    ),
+    "no tile of keys for rows that see none": planted(
+        "schedule", "gl.maximum(last, 1)", "gl.maximum(last, 0)"
+    ),
+    "first tickets given twice": planted("schedule", ", axis=0) + programs", ", axis=0)"),
+    "last section as wide as the others": planted("schedule", "inside // wide", "inside // work.section"),
+    "heads of the second batch": planted("schedule", "bh % work.heads_q, rank", "bh, rank", LISTS),
+    "snake with a gap": planted(
+        "schedule", "gl.minimum(first + programs, work.total) - 1", "first + programs - 1", SNAKE
+    ),
+    "head of queries asked for keys": planted(
+        "forward_producer",
+        "        k_at = (b, h // work.group, last * plan.block_n)",
+        "        k_at = (b, h, last * plan.block_n)",
+    ),
+    "same rows for every group": planted(
+        "forward_producer", "row + g * plan.rows", "row"
+    ),
+    "values of this tile instead of the one before": planted(
+        "forward_producer",
+        "[v_at[0], v_at[1], v_at[2], 0]",
+        "[k_at[0], k_at[1], k_at[2], 0]",
+    ),
+    "diagonal off by one": planted(
+        "softmax", "rows + (row + work.len_k", "rows + (row + 1 + work.len_k"
+    ),
+    "one key too many": planted("softmax", "work.len_k - 1 - col", "work.len_k - col", LISTS),
+    "one whole tile too many": planted(
+        "forward_consumer", "gl.minimum(seen // plan.block_n", "gl.minimum(seen // plan.block_n + 1"
+    ),
+    "rows without keys not guarded": planted("softmax", "if MASKED else m_i", "if False else m_i"),
+    "sum of nothing not guarded": planted("softmax", "gl.where(row == 0.0, 1.0, row)", "row"),
+    "log-sum-exp in base 2": planted("softmax", "log2(row)) * LN_2", "log2(row))"),
+    "sum not rescaled": planted("softmax", " * wide[:, None] + row_sums(p)", " + row_sums(p)"),
+    "output not rescaled": planted(
+        "forward_consumer",
+        "    acc = acc * gl.convert_layout(alpha, gl.SliceLayout(1, O_L), assert_trivial=True)[:, None]\n",
+        "",
+    ),
+    "log-sum-exp past the last row": planted("forward_consumer", "mask=rows < work.len_q", "mask=rows <= work.len_q"),
+    "log-sum-exp of the first batch": planted(
+        "forward_consumer", "b * work.heads_q + h, gl.int64", "h, gl.int64", LISTS
+    ),
+    "tiles of rows rounded down": planted("forward_call", "row_tiles = -(-nq //", "row_tiles = (nq //"),
+    "ragged keys forgotten": planted(
+        "forward_call", "causal or len_k % config.block_n != 0", "causal", LISTS
+    ),
+    "half a tile off taken for square": planted(
+        "forward_call", "(len_k - len_q) % config.block_n", "(len_k - len_q) % config.rows",
+        Case(200, 264, True),
+    ),
+    "tall tiles taken for square": planted(
+        "forward_call", "config.rows * config.groups == config.block_n", "True",
+        Case(200, 328, True, switches=switches_of(groups=3)),
+    ),
+    "group of heads upside down": planted("forward_call", "hq // hk, row_tiles", "hk, row_tiles"),
+    "scale in natural units": planted("forward_call", "scale * LOG2_E", "scale"),
+}  # fmt: skip

@@ -1,0 +1,151 @@
+"""The Hopper kernels do what they should in every order of events that chance brings up.
+
+Their own source runs on the CPU with all roles and engines interleaved (see `hopper_simulator`),
+against float64; and each of many planted mistakes is noticed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fa_toolkit.kernels import mode
+
+pytest.importorskip("greenlet", reason="the simulator's actors are greenlets")
+pytest.importorskip("triton.experimental.gluon.language", reason="no Gluon in this Triton")
+if mode() != "interpreter":
+    pytest.skip(
+        "needs Triton's interpreter: the small kernels around the backward run in it",
+        allow_module_level=True,
+    )
+
+import hopper_mutants
+from hopper_simulator_cases import Case, Modules, run_backward, run_forward, unknown_switches
+from hopper_simulator_kernels import plant
+
+
+@pytest.fixture(scope="session")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Modules:
+    """The package's Hopper folder, simulated, as it is."""
+    return plant((), tmp_path_factory.mktemp("hopper"))
+
+
+def _varied(cases: list[Case], variants: tuple[dict[str, Any], ...]) -> list[Case]:
+    """Cases and variants take turns, so that each variant meets other sizes."""
+    return [
+        replace(cases[i % len(cases)], seed=i, switches=tuple(variant.items()))
+        for i, variant in enumerate(variants)
+    ]
+
+
+# ------------------------------------------------------------------ forward
+#: as many tiles of keys as fit the ring twice, and one more
+FORWARD_TILES = [
+    Case(150, 64 * tiles - tiles % 3, causal, hq=hq, hk=1, seed=tiles,
+         multiprocessors=1 + tiles % 3, switches=(("block_n", 64), ("stages", 2 + tiles % 2)))
+    for tiles in range(1, 8) for causal, hq in ((False, 1), (True, 2))
+]  # fmt: skip
+FORWARD_SIZES = [
+    Case(200, 333, True, b=2, calls=2),
+    Case(1, 1),
+    Case(1, 300, True, hq=4, hk=4, seed=1),
+    Case(33, 7, True, hq=4, hk=2, seed=2),  # rows that see no key
+    Case(300, 130, True, seed=3, calls=2),
+    Case(130, 70, hq=8, hk=2, dtype="float16", layout="bnhd", seed=4),
+    Case(257, 140, True, hq=2, hk=2, dtype="float16", scale=0.3, seed=5),
+    Case(200, 328, True, seed=10),  # the diagonal begins at the corner of a tile
+    Case(200, 264, True, d=128, seed=11),  # half a tile off
+    Case(330, 202, True, seed=12),
+    Case(140, 300, d=128, seed=6),
+    Case(200, 140, True, d=128, layout="bnhd", seed=7),
+    Case(150, 200, d=256, seed=8),
+    Case(140, 100, True, d=256, hq=4, seed=9),
+]
+_SMALL: dict[str, Any] = {"groups": 1, "pingpong": False, "per_sm": 2}
+FORWARD_VARIANTS: tuple[dict[str, Any], ...] = (
+    {"schedule": 0}, {"schedule": 1}, {"joined": False}, {"pingpong": False}, {"overlap": False},
+    {"q_regs": True, "q_buffers": 1}, {"q_regs": True, "q_buffers": 2}, {"groups": 3},
+    {"q_regs": False, "q_buffers": 1, "joined": False}, {"share_qo": True, "joined": False},
+    _SMALL, _SMALL | {"q_regs": True, "q_buffers": 1}, _SMALL | {"schedule": 1, "joined": False},
+    {"groups": 3, "pingpong": False}, {"groups": 3, "schedule": 1, "q_buffers": 2},
+)  # fmt: skip
+VARIED = [
+    Case(200, 333, True, calls=2), Case(330, 512, hq=4, hk=2), Case(33, 7, True, hq=2, hk=2),
+    Case(150, 400, True, hq=4, multiprocessors=3), Case(260, 200, multiprocessors=5),
+]  # fmt: skip
+FORWARD = FORWARD_TILES + FORWARD_SIZES + _varied(VARIED, FORWARD_VARIANTS)
+
+# ------------------------------------------------------------------ backward
+BACKWARD_TILES = [
+    Case(64 * tiles - tiles % 3, 150 - tiles, causal, hq=hq, seed=tiles)
+    for tiles in range(1, 6) for causal, hq in ((False, 1), (True, 2))
+]  # fmt: skip
+BACKWARD_SIZES = [
+    Case(200, 333, True, b=2, dlse=True),
+    Case(1, 1),
+    Case(1, 300, True, hq=4, hk=4, seed=1),
+    Case(130, 7, True, hq=4, hk=2, seed=2),  # rows that see no key
+    Case(130, 70, hq=8, hk=2, dtype="float16", layout="bnhd", dlse=True, seed=3),
+    Case(257, 140, True, hq=2, hk=2, dtype="float16", scale=0.3, seed=4),
+    Case(140, 200, d=128, seed=5),
+    Case(200, 140, True, d=128, layout="bnhd", dlse=True, seed=6),
+]
+BACKWARD_VARIANTS: tuple[dict[str, Any], ...] = ()
+BACKWARD = BACKWARD_TILES + BACKWARD_SIZES + _varied(VARIED, BACKWARD_VARIANTS)
+
+
+def _wide(cases: list[Case]) -> list[Case]:
+    """Other orders of events, and other numbers of programs that run at once."""
+    return [
+        replace(case, seed=seed, multiprocessors=1 + seed % 4)
+        for case in cases for seed in range(101, 106)
+    ]  # fmt: skip
+
+
+def _run(run: Any, modules: Modules, case: Case) -> None:
+    if run is run_backward and "backward_call" not in modules:
+        pytest.skip("the Hopper folder has no backward")
+    if unknown := unknown_switches(modules, case, run):
+        pytest.skip(f"the configuration has no {', '.join(unknown)}")
+    run(modules, case)
+
+
+@pytest.mark.parametrize("case", FORWARD, ids=lambda case: case.name)
+def test_forward(real: Modules, case: Case) -> None:
+    _run(run_forward, real, case)
+
+
+@pytest.mark.parametrize("case", BACKWARD, ids=lambda case: case.name)
+def test_backward(real: Modules, case: Case) -> None:
+    _run(run_backward, real, case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", _wide(FORWARD), ids=lambda case: case.name)
+def test_forward_in_other_orders(real: Modules, case: Case) -> None:
+    _run(run_forward, real, case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", _wide(BACKWARD), ids=lambda case: case.name)
+def test_backward_in_other_orders(real: Modules, case: Case) -> None:
+    _run(run_backward, real, case)
+
+
+@pytest.mark.parametrize("name", hopper_mutants.EVERY)
+def test_mistake_is_noticed(name: str, tmp_path: Path) -> None:
+    assert hopper_mutants.notice(name, tmp_path), f"no run noticed: {name}"
+
+
+def test_real_kernels_pass_what_notices_mistakes(real: Modules) -> None:
+    for name, mistake in hopper_mutants.EVERY.items():
+        run = run_backward if name.startswith("backward") else run_forward
+        if mistake.case:
+            _run(run, real, mistake.case)
+    for case in hopper_mutants.forward.CASES:
+        _run(run_forward, real, case)
+    for case in hopper_mutants.backward.CASES:
+        _run(run_backward, real, case)
