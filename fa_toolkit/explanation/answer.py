@@ -55,7 +55,8 @@ class Explanation:
     """What would run, and why. `print` it, or take its fields.
 
     Args:
-        impl: "triton", "tiled" or "reference".
+        impl: "triton", "tiled" or "reference"; "hopper" if just those kernels were asked for. Which
+            kernels "triton" means here, the launches say.
         device: where, in words.
         gpu: what is known of the GPU; None on a CPU.
         gradients: the inputs whose gradient is wanted, of "q", "k", "v" and "sink".

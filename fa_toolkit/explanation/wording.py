@@ -8,6 +8,7 @@ from ..problem import AttentionProblem
 RUNS = Text("{impl}, on {device}", "{impl}，运行在{device}上")
 REFUSED = Text("refused, on {device}: {error}", "在{device}上会被拒绝：{error}")
 IMPLS = {
+    "hopper": Text("Triton kernels for Hopper", "Hopper 版 Triton kernel"),
     "triton": Text("Triton kernels", "Triton kernel"),
     "tiled": Text("tile loops in torch", "torch 分块循环"),
     "reference": Text("plain torch, every score written out", "普通 torch，写出全部分数"),

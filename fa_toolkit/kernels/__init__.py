@@ -27,6 +27,11 @@ if TYPE_CHECKING:
         prepare_forward,
     )
     from .flash_varlen import flash_backward_varlen, flash_forward_varlen
+    from .hopper.backward import hopper_backward_kernel
+    from .hopper.backward_call import hopper_backward
+    from .hopper.backward_ends import hopper_finish_kernel, hopper_prepare_kernel
+    from .hopper.forward import hopper_forward_kernel
+    from .hopper.forward_call import hopper_forward
     from .launching import device, launch
     from .matmul import matmul, matmul_kernel
     from .merge_parts import merge_parts, merge_parts_kernel
@@ -51,6 +56,12 @@ _HOMES = {
     "flash_forward": "flash_forward",
     "flash_forward_kernel": "flash_forward",
     "flash_forward_varlen": "flash_varlen",
+    "hopper_backward": "hopper.backward_call",
+    "hopper_backward_kernel": "hopper.backward",
+    "hopper_finish_kernel": "hopper.backward_ends",
+    "hopper_forward": "hopper.forward_call",
+    "hopper_forward_kernel": "hopper.forward",
+    "hopper_prepare_kernel": "hopper.backward_ends",
     "launch": "launching",
     "matmul": "matmul",
     "matmul_kernel": "matmul",
@@ -87,6 +98,12 @@ __all__ = [
     "flash_forward",
     "flash_forward_kernel",
     "flash_forward_varlen",
+    "hopper_backward",
+    "hopper_backward_kernel",
+    "hopper_finish_kernel",
+    "hopper_forward",
+    "hopper_forward_kernel",
+    "hopper_prepare_kernel",
     "launch",
     "matmul",
     "matmul_kernel",
