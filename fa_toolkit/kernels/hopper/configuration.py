@@ -35,6 +35,8 @@ class Config:
     #: Q is kept in registers / O is stored from the buffer of Q
     q_regs: bool = False
     share_qo: bool = False
+    #: where the diagonal meets the corner of a tile, the upper group makes half of its first scores
+    halved: bool = False
     #: of every eight eights of columns, how many are exponentiated by multiply-adds
     fma_columns: int = 0
     consumer_regs: int = 240
@@ -73,6 +75,12 @@ class Plan(Config):
     #: and neither is, for some row, a tile after that
     steps_masked: bool = False
 
+    def first_columns(self, group: int) -> int:
+        """Columns of the first scores that a group makes: the others no row of it sees."""
+        if self.halved and self.causal and not self.steps_masked:
+            return self.rows * (group + 1)
+        return self.block_n
+
     @property
     def q_tile(self) -> list[int]:
         """Shape of the rows of one group: of Q and of O."""
@@ -82,11 +90,6 @@ class Plan(Config):
     def kv_tile(self) -> list[int]:
         """Shape of a tile of keys or values."""
         return [self.block_n, self.d]
-
-    @property
-    def s_tile(self) -> list[int]:
-        """Shape of the scores of one group and one tile of keys."""
-        return [self.rows, self.block_n]
 
     @classmethod
     def of(cls, config: Config, **fixed: Any) -> Plan:

@@ -14,6 +14,7 @@ import torch
 _CHUNK = 1024
 _of_stream: dict[tuple[int, int], torch.Tensor] = {}
 _for_graphs: dict[int, list[torch.Tensor]] = {}
+_chunks: list[torch.Tensor] = []  # graphs do not keep what they write to alive
 _lock = threading.Lock()
 
 
@@ -33,9 +34,8 @@ def counter_for(device: torch.device) -> torch.Tensor:
         if found is None:
             found = _of_stream[key] = torch.zeros(1, dtype=torch.int32, device=device)
         if not _for_graphs.get(index):
-            _for_graphs[index] = list(
-                torch.zeros(_CHUNK, dtype=torch.int32, device=device).split(1)
-            )
+            _chunks.append(torch.zeros(_CHUNK, dtype=torch.int32, device=device))
+            _for_graphs[index] = list(_chunks[-1].split(1))
             # cleared on this stream, drawn from on any
             torch.cuda.current_stream(device).synchronize()
     return found

@@ -10,13 +10,20 @@ from __future__ import annotations
 from .gluon import fence_async_shared, gl, gluon, mbarrier, tma, warpgroup_mma, warpgroup_mma_wait
 from .protocol import advance, pass_turn, pin, release, take_turn
 from .schedule import key_tiles, rows_at
-from .softmax import masked_scores, softmax_end, softmax_start, softmax_step
+from .pairs import from_pairs, pairs_of
+from .softmax import masked_scores, row_sums, softmax_end, softmax_start, softmax_step
 
 
 @gluon.constexpr_function
-def scores_layout(plan):
+def scores_layout(plan, columns=None):
     """Where S lives: rows over the four warps, all columns in each."""
-    return gl.NVMMADistributedLayout([3, 0], [4, 1], [16, plan.block_n, 16])
+    return gl.NVMMADistributedLayout([3, 0], [4, 1], [16, columns or plan.block_n, 16])
+
+
+@gluon.constexpr_function
+def first_columns(plan, group):
+    """Columns of the first scores of a tile of rows."""
+    return plan.first_columns(group)
 
 
 @gluon.constexpr_function
@@ -78,10 +85,10 @@ def queries(shared, turn, held, GROUP: gl.constexpr, plan: gl.constexpr):
 
 
 @gluon.jit
-def issue_scores(q, shared, slot, plan: gl.constexpr):
-    """S = Q K^T, on its way."""
-    k = shared.k.index(slot).reshape(plan.kv_tile).permute((1, 0))
-    zero = gl.full(plan.s_tile, 0.0, gl.float32, scores_layout(plan))
+def issue_scores(q, shared, slot, COLUMNS: gl.constexpr, plan: gl.constexpr):
+    """S = Q K^T with the first COLUMNS keys of a tile, on its way."""
+    k = shared.k.index(slot).reshape(plan.kv_tile).slice(0, COLUMNS).permute((1, 0))
+    zero = gl.full([plan.q_tile[0], COLUMNS], 0.0, gl.float32, scores_layout(plan, COLUMNS))
     return warpgroup_mma(q, k, zero, use_acc=False, is_async=True)
 
 
@@ -93,21 +100,16 @@ def issue_values(p16, acc, shared, slot, plan: gl.constexpr):
 
 
 @gluon.jit
-def packed(p, DTYPE: gl.constexpr, plan: gl.constexpr):
-    """P in half the bits, as the left factor of P V: no value changes its lane."""
-    return gl.convert_layout(p.to(DTYPE), left_layout(output_layout(plan)), assert_trivial=True)
-
-
-@gluon.jit
 def step(
-    q, shared, work, p16, acc, m_i, l_i, slot, phase, row, col,
+    q, shared, work, pairs, acc, m_i, l_i, slot, phase, row, col,
     GROUP: gl.constexpr, MASKED: gl.constexpr, plan: gl.constexpr,
 ):  # fmt: skip
     """One more tile of keys, whose slot is full: the step before has waited for it."""
     O_L: gl.constexpr = output_layout(plan)
+    p16 = from_pairs(pairs, shared.v.dtype, left_layout(output_layout(plan)))
     take_turn(GROUP, plan.pingpong)
     # step: scores
-    s = issue_scores(q, shared, slot, plan)
+    s = issue_scores(q, shared, slot, plan.block_n, plan)
     if plan.overlap:
         acc = issue_values(p16, acc, shared, slot, plan)
         pass_turn(GROUP, plan.groups, plan.pingpong)
@@ -134,22 +136,42 @@ def step(
         acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))
     release(shared.empty.index(slot))
     acc = acc * gl.convert_layout(alpha, gl.SliceLayout(1, O_L), assert_trivial=True)[:, None]
-    p16 = packed(p, shared.v.dtype, plan)
-    return p16, acc, m_i, l_i, next_slot, next_phase
+    return pairs_of(p, shared.v.dtype), acc, m_i, l_i, next_slot, next_phase
 
 
 @gluon.jit
-def first_scores(q, shared, work, slot, phase, row, col, more, plan: gl.constexpr):
-    """The first tile of keys with nothing beside it: P, m_i, l_i, and the slot after it, full if there is more."""
-    s = issue_scores(q, shared, slot, plan)
+def begin_rows(s, row, col, work, GROUP: gl.constexpr, plan: gl.constexpr):
+    """P, m and l of the first tile of keys; columns that were not made are zeros of P."""
+    COLUMNS: gl.constexpr = first_columns(plan, GROUP)
+    S_L: gl.constexpr = scores_layout(plan, COLUMNS)
+    if plan.ragged:
+        s = masked_scores(s, row, col, work, plan.causal, S_L)
+    m_i, l_i, p = softmax_start(s, work.unit, plan.ragged, plan.fma_columns)
+    if plan.block_n > COLUMNS:
+        whole = gl.full([plan.q_tile[0], plan.block_n], 0.0, gl.float32, scores_layout(plan))
+        l_i = gl.convert_layout(l_i, row_sums(whole).type.layout, assert_trivial=True)
+        m_i = gl.convert_layout(m_i, gl.SliceLayout(1, scores_layout(plan)), assert_trivial=True)
+        p = (
+            gl.join(p, gl.full(p.shape, 0.0, gl.float32, p.type.layout))
+            .permute((0, 2, 1))
+            .reshape([plan.q_tile[0], plan.block_n])
+        )
+        p = gl.convert_layout(p, scores_layout(plan), assert_trivial=True)
+    return p, m_i, l_i
+
+
+@gluon.jit
+def first_scores(
+    q, shared, work, slot, phase, row, col, more, GROUP: gl.constexpr, plan: gl.constexpr
+):
+    """The first tile of keys with nothing beside it: P, m, l, and the slot after it, full if there is more."""
+    s = issue_scores(q, shared, slot, first_columns(plan, GROUP), plan)
     s = warpgroup_mma_wait(0, deps=(s,))
     release(shared.empty.index(slot))
-    if plan.ragged:
-        s = masked_scores(s, row, col, work, plan.causal, scores_layout(plan))
-    m_i, l_i, p = softmax_start(s, work.unit, plan.ragged, plan.fma_columns)
+    p, m_i, l_i = begin_rows(s, row, col, work, GROUP, plan)
     slot, phase = advance(slot, phase, plan.stages)
     mbarrier.wait(shared.full.index(slot), phase, pred=more)
-    return packed(p, shared.v.dtype, plan), m_i, l_i, slot, phase
+    return pairs_of(p, shared.v.dtype), m_i, l_i, slot, phase
 
 
 @gluon.jit
@@ -181,7 +203,7 @@ def store_rows(
 
 @gluon.jit
 def next_rows(
-    o_desc, lse_ptr, shared, work, p16, acc, m_i, l_i, slot, phase, turn, b, h, row,
+    o_desc, lse_ptr, shared, work, pairs, acc, m_i, l_i, slot, phase, turn, b, h, row,
     GROUP: gl.constexpr, plan: gl.constexpr,
 ):  # fmt: skip
     """The last P V of these rows beside the first scores of the next, whose number is given back.
@@ -195,36 +217,35 @@ def next_rows(
     q = queries(shared, turn + 1, held, GROUP, plan)
     _, _, next_row, n = place(number, work, GROUP, plan)
 
+    p16 = from_pairs(pairs, shared.v.dtype, left_layout(output_layout(plan)))
     take_turn(GROUP, plan.pingpong)
-    s = issue_scores(q, shared, slot, plan)
+    s = issue_scores(q, shared, slot, first_columns(plan, GROUP), plan)
     acc = issue_values(p16, acc, shared, slot, plan)
     pass_turn(GROUP, plan.groups, plan.pingpong)
     s = warpgroup_mma_wait(1, deps=(s,))
-    if plan.ragged:
-        col = (n - 1) * plan.block_n
-        s = masked_scores(s, next_row, col, work, plan.causal, scores_layout(plan))
-    m_new, l_new, p = softmax_start(s, work.unit, plan.ragged, plan.fma_columns)
+    p, m_new, l_new = begin_rows(s, next_row, (n - 1) * plan.block_n, work, GROUP, plan)
     if plan.pin:
         l_new = pin(l_new)
     next_slot, next_phase = advance(slot, phase, plan.stages)
     mbarrier.wait(shared.full.index(next_slot), next_phase, pred=number < work.total)
     acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))
     release(shared.empty.index(slot))
-    p16 = packed(p, shared.v.dtype, plan)
+    pairs = pairs_of(p, shared.v.dtype)
     # step: store
     store_rows(o_desc, lse_ptr, shared, work, acc, m_i, l_i, turn, b, h, row, GROUP, plan)
-    return number, held, p16, m_new, l_new, next_slot, next_phase
+    return number, held, pairs, m_new, l_new, next_slot, next_phase
 
 
 @gluon.jit
 def next_rows_apart(
-    o_desc, lse_ptr, shared, work, p16, acc, m_i, l_i, slot, phase, turn, b, h, row,
+    o_desc, lse_ptr, shared, work, pairs, acc, m_i, l_i, slot, phase, turn, b, h, row,
     GROUP: gl.constexpr, plan: gl.constexpr,
 ):  # fmt: skip
     """As `next_rows`, one after the other: where Q has one buffer and no registers."""
     buffer = turn % plan.q_buffers * plan.groups + GROUP
     if not plan.q_regs and not plan.share_qo:
         release(shared.q_empty.index(buffer))
+    p16 = from_pairs(pairs, shared.v.dtype, left_layout(output_layout(plan)))
     take_turn(GROUP, plan.pingpong)
     acc = issue_values(p16, acc, shared, slot, plan)
     pass_turn(GROUP, plan.groups, plan.pingpong)
@@ -234,10 +255,19 @@ def next_rows_apart(
     number, held = receive(shared, turn + 1, GROUP, plan)
     q = queries(shared, turn + 1, held, GROUP, plan)
     _, _, next_row, n = place(number, work, GROUP, plan)
-    p16, m_i, l_i, slot, phase = first_scores(
-        q, shared, work, slot, phase, next_row, (n - 1) * plan.block_n, number < work.total, plan
+    pairs, m_i, l_i, slot, phase = first_scores(
+        q,
+        shared,
+        work,
+        slot,
+        phase,
+        next_row,
+        (n - 1) * plan.block_n,
+        number < work.total,
+        GROUP,
+        plan,
     )
-    return number, held, p16, m_i, l_i, slot, phase
+    return number, held, pairs, m_i, l_i, slot, phase
 
 
 @gluon.jit
@@ -254,9 +284,9 @@ def consumer(GROUP: gl.constexpr, o_desc, lse_ptr, shared, work, plan: gl.conste
     number, held = receive(shared, turn, GROUP, plan)
     _, _, row, n = place(number, work, GROUP, plan)
     mbarrier.wait(shared.full.index(slot), phase)
-    p16, m_i, l_i, slot, phase = first_scores(
+    pairs, m_i, l_i, slot, phase = first_scores(
         queries(shared, turn, held, GROUP, plan), shared, work, slot, phase, row,
-        (n - 1) * plan.block_n, number < work.total, plan,
+        (n - 1) * plan.block_n, number < work.total, GROUP, plan,
     )  # fmt: skip
     while number < work.total:
         q = queries(shared, turn, held, GROUP, plan)
@@ -265,22 +295,22 @@ def consumer(GROUP: gl.constexpr, o_desc, lse_ptr, shared, work, plan: gl.conste
         acc = gl.full(plan.q_tile, 0.0, gl.float32, O_L)
         if plan.steps_masked:
             for j in range(0, n - 1 - whole):
-                p16, acc, m_i, l_i, slot, phase = step(
-                    q, shared, work, p16, acc, m_i, l_i, slot, phase, row, (n - 2 - j) * plan.block_n,
+                pairs, acc, m_i, l_i, slot, phase = step(
+                    q, shared, work, pairs, acc, m_i, l_i, slot, phase, row, (n - 2 - j) * plan.block_n,
                     GROUP, True, plan,
                 )  # fmt: skip
         for _ in range(0, whole):
-            p16, acc, m_i, l_i, slot, phase = step(
-                q, shared, work, p16, acc, m_i, l_i, slot, phase, row, 0, GROUP, False, plan
+            pairs, acc, m_i, l_i, slot, phase = step(
+                q, shared, work, pairs, acc, m_i, l_i, slot, phase, row, 0, GROUP, False, plan
             )
         if plan.joined:
-            number, held, p16, m_i, l_i, slot, phase = next_rows(
-                o_desc, lse_ptr, shared, work, p16, acc, m_i, l_i, slot, phase,
+            number, held, pairs, m_i, l_i, slot, phase = next_rows(
+                o_desc, lse_ptr, shared, work, pairs, acc, m_i, l_i, slot, phase,
                 turn, b, h, row, GROUP, plan,
             )  # fmt: skip
         else:
-            number, held, p16, m_i, l_i, slot, phase = next_rows_apart(
-                o_desc, lse_ptr, shared, work, p16, acc, m_i, l_i, slot, phase,
+            number, held, pairs, m_i, l_i, slot, phase = next_rows_apart(
+                o_desc, lse_ptr, shared, work, pairs, acc, m_i, l_i, slot, phase,
                 turn, b, h, row, GROUP, plan,
             )  # fmt: skip
         turn += 1
