@@ -1,34 +1,25 @@
-"""The notebook's side: start the server, send it a function, wait for the report."""
+"""The notebook's side of a check: send the server a function, read its report."""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import os
-import signal
-import subprocess
-import sys
-import tempfile
-import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
-from queue import Empty, Queue
 from typing import Any
 
-from ..errors import BackendUnavailable, FaError
+from ..errors import FaError
 from ..language import Text, current
-from . import told, wire
+from . import told
 from .carrying import pack
 from .checker import Seconds, limits, not_attempted
 from .clock import PATIENCE
+from .connection import START, Server
 from .report import Report
 from .spec import Exercise
 
-_COMMAND = "from fa_toolkit.exercises.server import main; main()"
-#: Seconds to start, and for judging beside the function's own time.
-START, JUDGING = 120.0, 60.0
+#: Seconds for judging beside the function's own time.
+JUDGING = 60.0
 
 
 def check(exercise: Exercise, fn: Callable[..., Any], *, seconds: Seconds | None = None) -> Report:
@@ -57,22 +48,47 @@ def check_packed(
         "lang": current(),
         "triton": exercise.needs_triton,
     }
+    wait = START + PATIENCE * (allowed.check + JUDGING)
     server = _interpreting if _is_interpreted(exercise) else _server
-    found = server.ask(head, START + PATIENCE * (allowed.check + JUDGING))
+    found = server.ask(head, wait)
     if found is None:
         return Report(exercise.id, exercise.title, "not yet", note=_LOST)
-    return _with_gpu(exercise, told.read(found), packed)
+    report = _with_gpu(exercise, told.read(found), packed)
+    if _compiled(exercise) and report.outcome == "not yet" and not report.diagnosis:
+        return _interpreted_too(report, _interpreting.ask(head, wait))
+    return report
+
+
+def _interpreted_too(report: Report, found: dict[str, Any] | None) -> Report:
+    """What failed on the GPU, with what the interpreter, which checks addresses, has to say of it."""
+    if found is None:
+        return report
+    there = told.read(found)
+    if there.outcome == "passed":
+        return replace(report, note=report.note or _ONLY_ON_GPU)
+    return replace(
+        report,
+        diagnosis=there.diagnosis,
+        departure=report.departure or there.departure,
+        note=report.note or there.note,
+    )
+
+
+_ONLY_ON_GPU = Text(
+    "In Triton's interpreter it is right. On the GPU all programs run at once: look for two that "
+    "write to one place, or for one that reads what another has not written yet.",
+    "在 Triton 解释器里它是对的。GPU 上所有程序实例同时运行：看看是否有两个写到同一处，"
+    "或者有一个读了另一个还没写好的数据。",
+)
 
 
 def _with_gpu(exercise: Exercise, report: Report, packed: dict[str, Any]) -> Report:
     """The report with what a GPU would not forgive, and what could not be checked without one."""
     if not exercise.needs_triton or report.outcome == "not attempted":
         return report
-    from .. import kernels
     from .lint import lint_packed
 
-    on_gpu = kernels.mode() == "gpu" and not exercise.counts_bytes
-    unchecked: Text | str = "" if on_gpu else _NO_GPU
+    unchecked: Text | str = "" if _compiled(exercise) else _NO_GPU
     return replace(report, warnings=lint_packed(packed), unchecked=unchecked)
 
 
@@ -134,144 +150,18 @@ def stop() -> None:
 
 def _is_interpreted(exercise: Exercise) -> bool:
     """Whether this one runs in the interpreter though kernels are compiled here."""
-    if not exercise.counts_bytes:
-        return False
+    return exercise.counts_bytes and _kernels_are_compiled()
+
+
+def _compiled(exercise: Exercise) -> bool:
+    """Whether this one's kernels are compiled for a GPU."""
+    return exercise.needs_triton and not exercise.counts_bytes and _kernels_are_compiled()
+
+
+def _kernels_are_compiled() -> bool:
     from .. import kernels
 
     return kernels.mode() == "gpu"
-
-
-class _Server:
-    """One server for each process that checks, started when it is first needed.
-
-    Args:
-        environment: what it has beyond this process's own.
-    """
-
-    def __init__(self, **environment: str) -> None:
-        self.environment = environment
-        self.process: subprocess.Popen[bytes] | None = None
-        self.owner = 0
-        self.answers: Queue[dict[str, Any] | None] = Queue()
-        self.lock = threading.RLock()
-        self.words: Any = None
-        self.folder: Any = None  # for the files of its checks; gone with it
-
-    def start(self) -> subprocess.Popen[bytes]:
-        """The running server."""
-        with self.lock:
-            process = self.process
-            if process is not None and process.poll() is None and self.owner == os.getpid():
-                return process
-            self.stop()  # what is left of one that died
-            self.owner, self.answers = os.getpid(), Queue()
-            self.folder = tempfile.TemporaryDirectory(
-                prefix="fa-check-", ignore_cleanup_errors=True
-            )
-            self.words = tempfile.TemporaryFile()  # noqa: SIM115  (what it says if it fails)
-            try:
-                self.process = subprocess.Popen(
-                    [sys.executable, "-c", _COMMAND, *_arguments],
-                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.words,
-                    env=_environment() | self.environment, start_new_session=True,
-                )  # fmt: skip
-            except OSError as error:
-                raise _unavailable(str(error)) from error
-            listen = threading.Thread(
-                target=_listen, args=(self.process, self.answers), daemon=True, name="fa-check"
-            )
-            listen.start()
-            return self.process
-
-    def ask(self, head: dict[str, Any], seconds: float) -> dict[str, Any] | None:
-        """The server's answer; None if it ended without one.
-
-        One that had ended, or ends before it answers though it served earlier checks, is replaced
-        once.
-        """
-        with self.lock:
-            try:
-                for last in (False, True):
-                    old, process = self.process, self.start()
-                    assert process.stdin is not None
-                    began = time.monotonic()
-                    try:
-                        told = {**head, "folder": self.folder.name}
-                        wire.send(process.stdin.fileno(), told)
-                    except wire.WireError:  # it had ended meanwhile
-                        self.stop()
-                        if last:
-                            raise _unavailable(self._said()) from None
-                        continue
-                    found = self.answers.get(timeout=seconds)
-                    if found is not None or last or process is not old:
-                        break
-                    self.stop()
-            except Empty:
-                self.stop()
-                return None
-            except BaseException:  # the learner interrupts
-                self.stop()
-                raise
-            if found is None:
-                said = self._said()
-                self.stop()
-                if said and time.monotonic() - began < START and "Error" in said:
-                    raise _unavailable(said)
-            elif _arguments:
-                self.stop()  # it has served its one check
-            return found
-
-    def _said(self) -> str:
-        if self.words is None or self.words.closed:
-            return ""
-        self.words.seek(0)
-        lines = self.words.read().decode(errors="replace").strip().splitlines()
-        return lines[-1][:200] if lines else ""
-
-    def stop(self) -> None:
-        """End it, if it is ours."""
-        with self.lock:
-            process, self.process = self.process, None
-            if process is None or self.owner != os.getpid():
-                return
-            with contextlib.suppress(OSError):  # the judge too, whose child dies with it
-                os.killpg(process.pid, signal.SIGKILL) if _FORKS else process.kill()
-            process.wait()
-            for stream in (process.stdin, process.stdout, self.words):
-                with contextlib.suppress(OSError):
-                    if stream is not None:
-                        stream.close()
-            self.folder.cleanup()
-
-
-def _listen(process: subprocess.Popen[bytes], answers: Queue[dict[str, Any] | None]) -> None:
-    assert process.stdout is not None
-    fd = process.stdout.fileno()
-    while True:
-        try:
-            answers.put(wire.receive(fd).head)
-        except (wire.WireError, ValueError):
-            answers.put(None)
-            return
-
-
-def _environment() -> dict[str, str]:
-    """One thread, so that it can be forked; the way kernels run here; the same packages."""
-    found = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    found["OPENBLAS_NUM_THREADS"] = "1"
-    found["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # asks for a GPU without opening it
-    found["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)])
-    return found
-
-
-def _unavailable(reason: str) -> BackendUnavailable:
-    return BackendUnavailable(
-        "check",
-        expected=Text("a second Python process for the check", "另起一个 Python 进程来检查"),
-        got=reason or "…",
-        hint=Text("restart the kernel; fa doctor", "重启 Jupyter 内核；运行 fa doctor"),
-    )
 
 
 def _cannot_start(exercise: Exercise, fn: Any) -> Text | str | None:
@@ -295,10 +185,7 @@ def _cannot_start(exercise: Exercise, fn: Any) -> Text | str | None:
     return None
 
 
-_FORKS = hasattr(os, "fork")
-#: "--one-process" where the system cannot fork.
-_arguments: list[str] = [] if _FORKS else ["--one-process"]
-_server = _Server()
-#: The bytes of a kernel are counted by the interpreter alone.
-_interpreting = _Server(TRITON_INTERPRET="1")
+_server = Server()
+#: The bytes of a kernel are counted, and its mistakes are named, by the interpreter alone.
+_interpreting = Server(TRITON_INTERPRET="1", CUDA_VISIBLE_DEVICES="")
 atexit.register(stop)

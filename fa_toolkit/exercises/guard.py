@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args
 from ..errors import FaError
 from ..language import Text, using
 from .clock import Watch, is_over
-from .limits import memory_sentence
+from .limits import gpu_sentence, memory_sentence
 from .missing import behind
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -143,7 +143,7 @@ def stopped_sentence(place: tuple[int, str] | None, seconds: float) -> Text:
 def sentence_of(error: BaseException) -> Text:
     """Line, text of the line, and what was raised there."""
     cause, place = behind(_root(error)), _line(error)
-    refused = memory_sentence(cause)
+    refused = memory_sentence(cause) or gpu_sentence(cause)
     if refused is not None:
         return _at(place, refused)
     en, zh = _message(cause, "en"), _message(cause, "zh")

@@ -14,7 +14,7 @@ from typing import Any
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446  # system calls, the same on every architecture
 _VERSION = 1  # flag: answer with the version of the interface
-_WRITE_FILE, _TRUNCATE = 1 << 1, 1 << 14
+_WRITE_FILE, _REFER, _TRUNCATE = 1 << 1, 1 << 13, 1 << 14
 _REMOVE_AND_MAKE = sum(1 << bit for bit in range(4, 13))
 _NO_NEW_PRIVILEGES = 38
 
@@ -42,7 +42,9 @@ def confine_writes(folders: Iterable[str], written: Iterable[str] = ("/dev",)) -
     version = call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION))
     if version < 1:
         return False
-    writes = _WRITE_FILE | _REMOVE_AND_MAKE | (_TRUNCATE if version >= 3 else 0)
+    # without _REFER no file moves from one folder to another, even inside an allowed one
+    writes = _WRITE_FILE | _REMOVE_AND_MAKE
+    writes |= (_REFER if version >= 2 else 0) | (_TRUNCATE if version >= 3 else 0)
     handled = ctypes.c_uint64(writes)
     ruleset = call(_CREATE, ctypes.byref(handled), ctypes.c_size_t(8), ctypes.c_uint32(0))
     if ruleset < 0:

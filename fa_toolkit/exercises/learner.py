@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from ..language import Text
 from . import limits, wire
 from .calling import Local, Outcome, on_cpu
+from .catalog import devices
 from .guard import call, sentence_of
 from .rebuilding import rebuild
 from .spec import Exercise
@@ -33,6 +34,7 @@ def run(serve: Serve, folder: Path, source: int, sink: int, on_gpu: bool) -> NoR
     try:
         _settle(folder)
         limits.confine(folder, on_gpu=on_gpu)
+        devices.may_use_gpu = on_gpu
         serve(folder, source, sink)
         status = 0
     except wire.WireError:

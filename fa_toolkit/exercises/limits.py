@@ -58,6 +58,37 @@ def memory_sentence(error: BaseException) -> Text | None:
     )
 
 
+_ON_GPU = re.compile(r"Tried to allocate ([\d.]+ \w+).*? total capacity of ([\d.]+ \w+)", re.S)
+_FAULTS = {
+    "illegal memory access": Text(
+        "a kernel reached memory outside its tensors; look at its masks and offsets",
+        "有 kernel 访问了张量之外的内存；检查它的掩码和偏移",
+    ),
+    "misaligned address": Text(
+        "a kernel used an address that its data type does not allow",
+        "有 kernel 用了数据类型不允许的地址",
+    ),
+    "device-side assert": Text("an assertion in a kernel failed", "有 kernel 里的断言不成立"),
+}
+
+
+def gpu_sentence(error: BaseException) -> Text | None:
+    """A sentence if `error` is one of a GPU: its memory, or a kernel that reached too far."""
+    if not isinstance(error, RuntimeError):
+        return None
+    text = BaseException.__str__(error)
+    found = _ON_GPU.search(text)
+    if found:
+        return Text(
+            f"It asked for {found[1]} of GPU memory; this GPU has {found[2]}.",
+            f"申请了 {found[1]} 显存；这块 GPU 有 {found[2]}。",
+        )
+    for name, meaning in _FAULTS.items():
+        if name in text:
+            return Text(f"{name}: {meaning.en}.", f"{name}：{meaning.zh}。")
+    return None
+
+
 TOO_MUCH = Text(
     f"It used more than {MEMORY >> 30} GiB of memory, or started too many processes, and was stopped.",
     f"用了超过 {MEMORY >> 30} GiB 的内存，或者启动了太多进程，已停止。",

@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from .catalog import devices
 from .missing import stand_in
 from .sources import FACTORY
 
@@ -88,7 +89,7 @@ class _Builder:
         raw = bytearray(base64.b64decode(node["data"]))
         flat = torch.frombuffer(raw, dtype=dtype) if raw else torch.empty(0, dtype=dtype)
         made = flat.reshape(node["shape"])
-        if node["device"] != "cpu" and torch.cuda.is_available():
+        if node["device"] != "cpu" and devices.may_use_gpu and torch.cuda.is_available():
             made = made.cuda()
         self.made[number] = made.requires_grad_() if node["grad"] else made
 

@@ -198,3 +198,35 @@ def test_an_index_outside_a_tensor_is_a_sentence(tmp_path: Path) -> None:
     report = exercises.check("05.vector_add", names["my_add"])
     assert report.failed == ("ragged",)
     assert "Line 5, “x = tl.load(x_ptr + offs)”: x_ptr: expected offsets 0..99" in str(report)
+
+
+@pytest.mark.parametrize(
+    ("told", "english", "chinese"),
+    [
+        (
+            "CUDA out of memory. Tried to allocate 37252.90 GiB. GPU 0 has a total capacity of "
+            "139.80 GiB of which 139.29 GiB is free.",
+            "asked for 37252.90 GiB of GPU memory; this GPU has 139.80 GiB", "这块 GPU 有 139.80 GiB",
+        ),
+        (
+            "CUDA error: an illegal memory access was encountered\nFor debugging consider passing",
+            "reached memory outside its tensors", "访问了张量之外的内存",
+        ),
+        ("Triton Error [CUDA]: misaligned address", "does not allow", "不允许的地址"),
+    ],
+)  # fmt: skip
+def test_what_a_gpu_says_is_put_in_words(told: str, english: str, chinese: str) -> None:
+    def fn(a: int, b: int) -> None:
+        raise RuntimeError(told)
+
+    found = guard.call(fn, PAIR, seconds=5)
+    assert english in say(found.sentence) and "raise RuntimeError(told)" in say(found.sentence)
+    with using("zh"):
+        assert chinese in say(found.sentence)
+
+
+def test_other_errors_speak_for_themselves() -> None:
+    def fn(a: int, b: int) -> None:
+        raise RuntimeError("shape mismatch")
+
+    assert "RuntimeError: shape mismatch" in say(guard.call(fn, PAIR, seconds=5).sentence)

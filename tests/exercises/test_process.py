@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,11 @@ import pytest
 import torch
 
 from fa_toolkit import exercises, kernels
-from fa_toolkit.exercises import client
+from fa_toolkit.exercises import client, connection
+from fa_toolkit.exercises.catalog import devices
 from fa_toolkit.exercises.checker import Seconds
+from fa_toolkit.exercises.rebuilding import rebuild
+from fa_toolkit.exercises.report import Report
 from fa_toolkit.language import Text, say, using
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="checks are not forked here")
@@ -220,8 +224,8 @@ def _landlock() -> bool:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
-def test_where_kernels_are_compiled_threads_can_be_named(tmp_path: Path) -> None:
-    """CUDA does so, in files of the process, and does not start where it cannot."""
+def test_where_kernels_are_compiled_threads_have_names_and_caches_move(tmp_path: Path) -> None:
+    """CUDA names its threads, in files of the process, and does not start where it cannot."""
     if not _landlock():
         pytest.skip("this system has no Landlock")
     from fa_toolkit.exercises import limits
@@ -238,6 +242,9 @@ def test_where_kernels_are_compiled_threads_can_be_named(tmp_path: Path) -> None
         named: list[bool] = []
         try:
             limits.confine(tmp_path, on_gpu=True)
+            (tmp_path / "new").mkdir()  # as a compiler's cache does: made beside, then moved
+            (tmp_path / "new" / "kernel").write_text("")
+            (tmp_path / "new" / "kernel").replace(tmp_path / "kernel")
             thread = threading.Thread(
                 target=lambda: named.append(
                     can_write(f"/proc/self/task/{threading.get_native_id()}/comm")
@@ -346,7 +353,7 @@ def test_a_server_that_died_is_replaced() -> None:
 @pytest.mark.slow
 def test_in_one_process_where_the_system_cannot_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     client.stop()
-    monkeypatch.setattr(client, "_arguments", ["--one-process"])
+    monkeypatch.setattr(connection, "arguments", ["--one-process"])
     try:
         report = client.check(SOFTMAX, lambda x: right(x) / 3)
         assert report.outcome == "not yet" and report.diagnosis[0].id == "factor"
@@ -487,3 +494,31 @@ def test_bytes_are_counted_in_the_interpreter_though_kernels_are_compiled_here(
     assert "interpreter" in say(report.unchecked)
     plain = exercises.get("05.vector_add")
     assert not client._is_interpreted(plain) and client._is_interpreted(exercise)
+    assert client._compiled(plain) and not client._compiled(exercise)
+
+
+def test_what_fails_on_a_gpu_is_named_in_the_interpreter() -> None:
+    exercise = exercises.get("03.three_pass")
+    wrong = check(lambda x: right(x) / 3)
+    unnamed = replace(wrong, diagnosis=())
+    named = client._interpreted_too(unnamed, wrong.as_dict())
+    assert named.diagnosis == wrong.diagnosis and named.findings == wrong.findings
+    good = Report(exercise.id, exercise.title, "passed")
+    assert "two that write to one place" in str(client._interpreted_too(unnamed, good.as_dict()))
+    with using("zh"):
+        assert "写到同一处" in str(client._interpreted_too(unnamed, good.as_dict()))
+    assert client._interpreted_too(unnamed, None) == unnamed
+
+
+def test_a_tensor_of_a_gpu_comes_along_to_a_process_that_may_not_open_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    packed = client.pack(with_closure([1.0]))
+    tensors = [node for node in packed["nodes"] if node["k"] == "tensor"]
+    for node in tensors:
+        node["device"] = "cuda:0"
+    assert tensors
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(devices, "may_use_gpu", False)
+    x = torch.randn(4)
+    torch.testing.assert_close(rebuild(packed, tmp_path)(x), torch.softmax(x, 0))

@@ -6,6 +6,8 @@ import torch
 
 #: True in the process that only compares: what it needs stays on the CPU.
 judging = False
+#: False in a process that may not open a GPU, though there is one.
+may_use_gpu = True
 
 
 def here(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
