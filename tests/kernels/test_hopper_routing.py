@@ -209,3 +209,17 @@ def test_the_operator_takes_auto_and_deterministic() -> None:
     o, lse = (x.detach() for x in attention_op(q, k, v, *[None] * 4, *options))
     saved = (*(x.detach() for x in (q, k, v)), o, lse, torch.ones_like(o), None, *[None] * 4)
     torch.library.opcheck(attention_backward_op, (*saved, True, True, *options))
+
+
+def test_traced_for_a_gpu_it_promises_the_layout_of_the_kernels() -> None:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        x = torch.empty(2, 5, 4, 64, device="cuda", dtype=torch.bfloat16).transpose(1, 2)
+        arguments = (x, x, x, *[None] * 4, *Options(impl="auto"))
+        o, lse = attention_op(*arguments)
+        grads = attention_backward_op(
+            x, x, x, o, lse, o, None, *[None] * 4, True, True, *arguments[7:]
+        )
+        assert all(y.stride() == x.stride() and y.is_cuda for y in (o, *grads[:3]))
+        assert lse.is_contiguous() and lse.dtype == torch.float32

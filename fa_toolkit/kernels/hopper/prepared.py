@@ -1,11 +1,12 @@
-"""A call of the Hopper forward that is made again: descriptors are refilled, nothing is looked up.
+"""Calls of the Hopper kernels that are made again: descriptors are refilled, nothing is looked up.
 
-Making four descriptors and binding them to a jitted kernel takes longer than the kernel runs at a few
+Making descriptors and binding them to jitted kernels takes longer than the kernels run at a few
 hundred tokens. All of it but the addresses depends on sizes, strides and options alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import torch
@@ -16,27 +17,66 @@ from .counters import counter_for
 from .forward import hopper_forward_kernel
 from .forward_call import forward_arguments
 
+Described = tuple[Any, tuple[int, ...], tuple[Any, ...], dict[str, Any]]
 
-class _Argument(NamedTuple):
-    """One argument of the kernel: itself, or which tensor of a call goes there.
+
+class Argument(NamedTuple):
+    """One argument of a kernel: itself, or which tensor of a call goes there.
 
     Args:
-        fixed: a number, or a descriptor whose tensor is replaced.
+        fixed: a number, or a descriptor whose tensor is replaced; None for a tensor.
         place: index of the tensor; None for a number.
+        shape: how the tensor is viewed in a descriptor; None: as it is.
     """
 
     fixed: Any
-    place: int | None
+    place: int | None = None
+    shape: torch.Size | None = None
+
+    @classmethod
+    def found(cls, argument: Any, tensors: tuple[torch.Tensor, ...]) -> Argument:
+        """What a launch was described with, as a place among the tensors of the call."""
+        base = argument if isinstance(argument, torch.Tensor) else getattr(argument, "base", None)
+        if base is None:
+            return cls(argument)
+        fixed = None if base is argument else argument
+        for place, x in enumerate(tensors):
+            if x is base:
+                return cls(fixed, place)
+        at = [x.data_ptr() for x in tensors].index(base.data_ptr())
+        return cls(fixed, at, base.shape)
 
     def of(self, tensors: tuple[torch.Tensor, ...]) -> Any:
         """As the kernel takes it in a call with these tensors."""
         if self.place is None:
             return self.fixed
+        tensor = tensors[self.place]
         if self.fixed is None:
-            return tensors[self.place]
+            return tensor
+        base = tensor if self.shape is None else tensor.view(self.shape)
         descriptor = object.__new__(type(self.fixed))  # its checks were done for the first call
-        descriptor.__dict__.update(self.fixed.__dict__, base=tensors[self.place])
+        descriptor.__dict__.update(self.fixed.__dict__, base=base)
         return descriptor
+
+
+class Prepared:
+    """Launches in their order, made again for tensors of the same sizes, strides, types and alignment."""
+
+    def __init__(self, described: Iterable[Described], tensors: tuple[torch.Tensor, ...]) -> None:
+        self._launches = [
+            (Launch(kernel, grid, **constants), [Argument.found(x, tensors) for x in arguments])
+            for kernel, grid, arguments, constants in described
+        ]
+
+    def __call__(self, *tensors: torch.Tensor) -> None:
+        """On the current device and stream."""
+        for launch, arguments in self._launches:
+            launch(*(argument.of(tensors) for argument in arguments))
+
+
+def processors(device: torch.device) -> int:
+    """Multiprocessors of a GPU."""
+    return int(torch.cuda.get_device_properties(device).multi_processor_count)
 
 
 class PreparedForward:
@@ -48,33 +88,25 @@ class PreparedForward:
 
     def __init__(self, *, causal: bool, scale: float) -> None:
         self.causal, self.scale = causal, scale
-        self._launch: Launch | None = None
-        self._arguments: tuple[_Argument, ...] = ()
+        self._prepared: Prepared | None = None
 
     def __call__(
         self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor
     ) -> None:
         """Write o and lse, on the current device and stream."""
         tensors = (q, k, v, o, lse, counter_for(q.device))
-        if self._launch is None:
-            self._launch = self._first(*(x.detach() for x in tensors))
-        self._launch(*(argument.of(tensors) for argument in self._arguments))
+        if self._prepared is None:
+            self._prepared = self._first(*(x.detach() for x in tensors))
+        self._prepared(*tensors)
 
-    def _first(self, *tensors: torch.Tensor) -> Launch:
-        """Grid, arguments and constants of the first call; six objects, even where some are one."""
+    def _first(self, *tensors: torch.Tensor) -> Prepared:
+        """From the first call, whose tensors are objects apart even where two of them are one."""
         q, k, *_ = tensors
         grid, arguments, constants = forward_arguments(
             *tensors,
             causal=self.causal,
             scale=self.scale,
             config=forward_config(q.shape[3], q.shape[2], k.shape[2], self.causal),
-            programs=torch.cuda.get_device_properties(q.device).multi_processor_count,
+            programs=processors(q.device),
         )
-        places = {id(x): place for place, x in enumerate(tensors)}
-        self._arguments = tuple(
-            _Argument(None, places[id(x)])
-            if isinstance(x, torch.Tensor)
-            else _Argument(x, places[id(x.base)] if hasattr(x, "base") else None)
-            for x in arguments
-        )
-        return Launch(hopper_forward_kernel, grid, **constants)
+        return Prepared([(hopper_forward_kernel, grid, arguments, constants)], tensors)
