@@ -66,9 +66,9 @@ def explain(
 
     Example:
         >>> q = torch.empty(1, 16, 4096, 128, dtype=torch.bfloat16, device="meta")
-        >>> answer = explain(q, q, q, causal=True, gpu="h200")
+        >>> answer = explain(q, q, q, causal=True, gpu="a100")
         >>> [launch.kernel for launch in answer.launches], answer.launches[0].shared_limit
-        (['flash_forward_kernel'], 232448)
+        (['flash_forward_kernel'], 166912)
         >>> explain(q.double(), q.double(), q.double(), gpu="h200").refusal.hint
         'impl="tiled"'
     """
