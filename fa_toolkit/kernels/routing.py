@@ -159,18 +159,19 @@ def _hopper_forward(problem: AttentionProblem, scale: float | None) -> Run:
         lse = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
         same = (q.shape, k.shape, q.stride(), k.stride(), v.stride(), q.dtype, q.device)
         with on_device_of(q):
-            _launch_for(causal, scale, *same)(q, k, v, o, lse)
+            _launch_for("forward", causal, scale, *same)(q, k, v, o, lse)
         return o, lse
 
     return run
 
 
 @lru_cache(maxsize=1024)
-def _launch_for(causal: bool, scale: float, *same: object) -> Callable[..., None]:
+def _launch_for(kind: Pass, causal: bool, scale: float, *same: object) -> Callable[..., Any]:
     """One launch for all calls that are alike in `same`, also where autograd calls anew each time."""
-    from .hopper.prepared import PreparedForward
+    from .hopper.prepared import PreparedBackward, PreparedForward
 
-    return PreparedForward(causal=causal, scale=scale)
+    prepared = PreparedForward if kind == "forward" else PreparedBackward
+    return prepared(causal=causal, scale=scale)
 
 
 def forward(
@@ -221,29 +222,21 @@ def _hopper_backward(
 ) -> tuple[Tensor | None, ...]:  # fmt: skip
     """The launcher of the Hopper kernel; what autograd hands in may lie anyhow and is copied then."""
     from .flash_backward import check_saved
-    from .hopper.backward_call import hopper_backward
     from .launching import on_device_of, require_kernels
 
     require_kernels(q, k, v, o, lse, do, *(() if dlse is None else (dlse,)))
     check_saved(problem, o=o, do=do, lse=lse, **({} if dlse is None else {"dlse": dlse}))
     o, do = (x if availability.of_layout(x=x) is None else _dense(x) for x in (o, do))
+    lse, dlse = lse.contiguous(), None if dlse is None else dlse.float().contiguous()
+    causal = problem.right is not None
     scale = 1 / math.sqrt(problem.head_dim) if scale is None else float(scale)
+    strides = (x.stride() for x in (q, k, v, o, do))
+    same = (q.shape, k.shape, *strides, dlse is None, q.dtype, q.device)
     with on_device_of(q):
-        grads = hopper_backward(
-            q, k, v, o, lse.contiguous(), do, causal=problem.right is not None, scale=scale,
-            dlse=None if dlse is None else dlse.float().contiguous(),
-        )  # fmt: skip
-    return *(_laid_out(x, like) for x, like in zip(grads, (q, k, v), strict=True)), None
+        launch = _launch_for("backward", causal, scale, *same)
+        return *launch(q, k, v, o, lse, do, dlse), None
 
 
 def _dense(x: Tensor) -> Tensor:
     """A copy that the copy engine can read."""
     return x.clone(memory_format=torch.contiguous_format)
-
-
-def _laid_out(x: Tensor, like: Tensor) -> Tensor:
-    """x in the strides that `output_like(like)` promises."""
-    if x.stride() == like.stride() and like.is_contiguous():
-        return x
-    shape = torch.empty_strided(like.shape, like.stride(), device="meta")
-    return x if x.stride() == output_like(shape).stride() else output_like(like).copy_(x)

@@ -13,12 +13,12 @@ from torch import Tensor
 
 from fa_toolkit import repeated, tiled
 from fa_toolkit.kernels import routing
+from fa_toolkit.kernels.call import output_like
 from fa_toolkit.kernels.hopper import availability
 from fa_toolkit.kernels.hopper.availability import Pass, Place
 from fa_toolkit.problem import AttentionProblem
 
 HERE = Place((9, 0), "a made-up H200", availability.SHARED)
-HOME = "fa_toolkit.kernels.hopper"
 PASSES: tuple[Pass, ...] = ("forward", "backward")
 Called = list[tuple[str, dict[str, Any]]]
 
@@ -38,16 +38,18 @@ def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
             for given, result in zip(out, found, strict=True):
                 given.copy_(result)
 
-    def backward(*saved: Tensor, dlse: Tensor | None = None, **options: Any) -> Any:
-        seen.append(("backward", {"saved": saved, "dlse": dlse, **options}))
-        return tiled.flash_backward(*saved, dlse, **options)[:3]
+    class Backward(Forward):
+        def __call__(self, *given: Any) -> Any:
+            *saved, dlse = given
+            seen.append(("backward", {"saved": saved, "dlse": dlse, **self.options}))
+            grads = tiled.flash_backward(*saved, dlse, **self.options)[:3]
+            return tuple(
+                output_like(x).copy_(y) for x, y in zip(saved, grads, strict=False) if y is not None
+            )
 
-    launchers = {"prepared": ("PreparedForward", Forward)}
-    launchers["backward_call"] = ("hopper_backward", backward)
-    for home, (name, function) in launchers.items():
-        module = ModuleType(f"{HOME}.{home}")
-        setattr(module, name, function)
-        monkeypatch.setitem(sys.modules, module.__name__, module)
+    module: Any = ModuleType("fa_toolkit.kernels.hopper.prepared")
+    module.PreparedForward, module.PreparedBackward = Forward, Backward
+    monkeypatch.setitem(sys.modules, module.__name__, module)
     routing._launch_for.cache_clear()
     monkeypatch.setattr(routing, "place_of", lambda _: HERE)
     monkeypatch.setattr(repeated, "_READY", {})

@@ -15,6 +15,7 @@ from oracles import assert_within_budget, make_qkv, truth
 
 import fa_toolkit.kernels as kernels
 from fa_toolkit import explain, flash_attention, sdpa
+from fa_toolkit.kernels import routing
 from fa_toolkit.kernels.hopper import availability
 from fa_toolkit.operator import Options, attention_op
 from fa_toolkit.problem import Dtype
@@ -34,9 +35,8 @@ def test_auto_takes_them_where_they_were_measured_better() -> None:
 
 
 def test_the_backward_of_auto(monkeypatch: pytest.MonkeyPatch) -> None:
-    call = importlib.import_module("fa_toolkit.kernels.hopper.backward_call")
-    seen, real = [], call.hopper_backward
-    monkeypatch.setattr(call, "hopper_backward", lambda *x, **y: seen.append(1) or real(*x, **y))
+    seen, real = [], routing._hopper_backward
+    monkeypatch.setattr(routing, "_hopper_backward", lambda *x: seen.append(1) or real(*x))
     first = availability.MEASURED_BETTER["backward", 64, True]
     q, k, v = (x.requires_grad_() for x in make_qkv(problem_of((first, first), 64), device="cuda"))
     for deterministic, times in ((None, 1), (True, 1), (False, 2)):
@@ -123,7 +123,8 @@ def test_explain_says_what_is_started(
     width: int, causal: bool, dtype: Dtype, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[tuple[str, int]] = []
-    for home in ("forward_call", "backward_call"):
+    routing._launch_for.cache_clear()
+    for home in ("prepared", "backward_call"):
         module = importlib.import_module(f"fa_toolkit.kernels.hopper.{home}")
         for name in [x for x in vars(module) if x.startswith("hopper_") and x.endswith("_kernel")]:
             monkeypatch.setattr(module, name, Spy(name, getattr(module, name), seen))
@@ -135,3 +136,4 @@ def test_explain_says_what_is_started(
         flash_attention(q, k, v, causal=causal, impl="hopper").sum().backward()
         assert [(x.kernel, x.programs) for x in answer.launches] == seen
         assert all(getattr(kernels, x.kernel) is not None for x in answer.launches)
+    routing._launch_for.cache_clear()

@@ -43,6 +43,15 @@ def plain(argument: Any) -> Any:
     return tensor.data_ptr(), tensor.dtype, rest
 
 
+def held(call: Any) -> list[Any]:
+    """What a remembered launch keeps of a call's tensors: nothing, or they would never be freed."""
+    remembered = [argument for _, some in call._prepared._launches for argument in some]
+    parts = [
+        x for argument in remembered for x in (argument.fixed, getattr(argument.fixed, "base", 0))
+    ]
+    return [x for x in parts if isinstance(x, torch.Tensor)]
+
+
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("width", [64, 128, 256])
 def test_a_call_again_is_the_call_itself(
@@ -55,8 +64,7 @@ def test_a_call_again_is_the_call_itself(
     given = iter(counters)
     monkeypatch.setattr(prepared, "hopper_forward_kernel", kernel)
     monkeypatch.setattr(prepared, "counter_for", lambda _: next(given))
-    gpu = type("Gpu", (), {"multi_processor_count": 132})
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: gpu)
+    monkeypatch.setattr(prepared, "processors", lambda _: 132)
     call = prepared.PreparedForward(causal=causal, scale=0.3)
     kept = []
     for seed in range(3):
@@ -65,6 +73,7 @@ def test_a_call_again_is_the_call_itself(
             v = k
         o, lse = torch.empty_like(q), torch.empty(q.shape[:3])
         call(q, k, v, o, lse)
+        assert not held(call)
         kept.append((q, k, v, o, lse, counters[seed]))
     config = prepared.forward_config(width, 300, 500, causal)
     for tensors, (grid, args, options) in zip(kept, kernel.started, strict=True):
@@ -73,3 +82,54 @@ def test_a_call_again_is_the_call_itself(
         )
         assert grid == want_grid and options == constants
         assert list(map(plain, args)) == list(map(plain, want))
+
+
+@pytest.mark.parametrize("with_dlse", [False, True])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("width", [64, 128])
+def test_a_backward_again_is_the_backward_itself(
+    width: int, causal: bool, with_dlse: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fa_toolkit.kernels.hopper import backward_call, prepared
+
+    names = ("hopper_prepare_kernel", "hopper_backward_kernel", "hopper_finish_kernel")
+    kernels = [Kernel(getattr(backward_call, name)) for name in names]
+    for name, kernel in zip(names, kernels, strict=True):
+        monkeypatch.setattr(backward_call, name, kernel)
+    monkeypatch.setattr(prepared, "processors", lambda _: 132)
+    made: list[torch.Tensor] = []
+    empty = torch.empty
+
+    def kept(*sizes: Any, **options: Any) -> torch.Tensor:
+        made.append(empty(*sizes, **options))
+        return made[-1]
+
+    monkeypatch.setattr(torch, "empty", kept)
+    call = prepared.PreparedBackward(causal=causal, scale=0.3)
+    calls = []
+    for seed in range(3):
+        q, k, v = make_qkv(AttentionProblem(2, 4, 2, 300, 500, width), torch.float16, seed=seed)
+        o, do = torch.randn_like(q), torch.randn_like(q)
+        lse = torch.randn(q.shape[:3])
+        made.clear()
+        grads = call(q, k, v, o, lse, do, lse + 1 if with_dlse else None)
+        stats, sums = made[:2]
+        assert not held(call)
+        calls.append((q, k, v, o, lse, do, grads, stats, sums))
+    config = prepared.backward_config(width, 300, 500, causal)
+    for i, (q, k, v, o, lse, do, grads, stats, sums) in enumerate(calls):
+        want = backward_call.backward_launches(
+            q, k, v, o, lse, do, None, *grads, stats, sums,
+            causal=causal, scale=0.3, config=config, programs=132,
+        )  # fmt: skip
+        for kernel, (_, want_grid, arguments, constants) in zip(kernels, want, strict=True):
+            grid, args, options = kernel.started[i]
+            assert grid == want_grid
+            assert options == constants | (
+                {"HAS_DLSE": with_dlse} if "HAS_DLSE" in constants else {}
+            )
+            for at, (mine, theirs) in enumerate(zip(args, arguments, strict=True)):
+                if with_dlse and kernel is kernels[0] and at == 3:
+                    assert torch.equal(mine, lse + 1)
+                else:
+                    assert plain(mine) == plain(theirs)

@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 
 import torch
 
+from ..call import output_like
 from ..prepared import Launch
+from .backward_call import backward_launches, padded_rows
+from .backward_configuration import backward_config
 from .configuration import forward_config
 from .counters import counter_for
 from .forward import hopper_forward_kernel
@@ -39,7 +42,8 @@ class Argument(NamedTuple):
         base = argument if isinstance(argument, torch.Tensor) else getattr(argument, "base", None)
         if base is None:
             return cls(argument)
-        fixed = None if base is argument else argument
+        # without its tensor, which would else live as long as the launch is remembered
+        fixed = None if base is argument else _with_base(argument, None)
         for place, x in enumerate(tensors):
             if x is base:
                 return cls(fixed, place)
@@ -53,10 +57,14 @@ class Argument(NamedTuple):
         tensor = tensors[self.place]
         if self.fixed is None:
             return tensor
-        base = tensor if self.shape is None else tensor.view(self.shape)
-        descriptor = object.__new__(type(self.fixed))  # its checks were done for the first call
-        descriptor.__dict__.update(self.fixed.__dict__, base=base)
-        return descriptor
+        return _with_base(self.fixed, tensor if self.shape is None else tensor.view(self.shape))
+
+
+def _with_base(descriptor: Any, base: torch.Tensor | None) -> Any:
+    """The same descriptor of another tensor; its checks were done for the first one."""
+    made = object.__new__(type(descriptor))
+    made.__dict__.update(descriptor.__dict__, base=base)
+    return made
 
 
 class Prepared:
@@ -110,3 +118,42 @@ class PreparedForward:
             programs=processors(q.device),
         )
         return Prepared([(hopper_forward_kernel, grid, arguments, constants)], tensors)
+
+
+class PreparedBackward:
+    """The same for the three launches of the backward.
+
+    Args:
+        causal, scale: as `hopper_backward` takes them.
+    """
+
+    def __init__(self, *, causal: bool, scale: float) -> None:
+        self.causal, self.scale = causal, scale
+        self._prepared: Prepared | None = None
+
+    def __call__(
+        self,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        o: torch.Tensor,
+        lse: torch.Tensor,
+        do: torch.Tensor,
+        dlse: torch.Tensor | None,
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """dQ, dK, dV, on the current device and stream; dlse in every call or in none."""
+        config = backward_config(q.shape[3], q.shape[2], k.shape[2], self.causal)
+        rows = q.shape[0] * q.shape[1] * padded_rows(q.shape[2], config)
+        stats = torch.empty(rows, 2, dtype=torch.float32, device=q.device)
+        sums = torch.empty(rows, q.shape[3], dtype=torch.float32, device=q.device)
+        grads = output_like(q), output_like(k), output_like(v)
+        given = (q, k, v, o, lse, do, *(() if dlse is None else (dlse,)), *grads, stats, sums)
+        if self._prepared is None:
+            apart = [x.detach() for x in given]
+            launches = backward_launches(
+                *apart[:6], None if dlse is None else apart[6], *apart[-5:], causal=self.causal,
+                scale=self.scale, config=config, programs=processors(q.device),
+            )  # fmt: skip
+            self._prepared = Prepared(launches, tuple(apart))
+        self._prepared(*given)
+        return grads
