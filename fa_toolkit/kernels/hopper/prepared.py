@@ -149,10 +149,12 @@ class PreparedBackward:
         grads = output_like(q), output_like(k), output_like(v)
         given = (q, k, v, o, lse, do, *(() if dlse is None else (dlse,)), *grads, stats, sums)
         if self._prepared is None:
-            apart = [x.detach() for x in given]
-            launches = backward_launches(
-                *apart[:6], None if dlse is None else apart[6], *apart[-5:], causal=self.causal,
-                scale=self.scale, config=config, programs=processors(q.device),
+            apart: list[Any] = [x.detach() for x in given]
+            described: Any = backward_launches  # twelve tensors in one tuple
+            saved = (*apart[:6], None if dlse is None else apart[6], *apart[-5:])
+            launches = described(
+                *saved, causal=self.causal, scale=self.scale, config=config,
+                programs=processors(q.device),
             )  # fmt: skip
             self._prepared = Prepared(launches, tuple(apart))
         self._prepared(*given)
