@@ -19,7 +19,7 @@ _lock = threading.Lock()
 
 
 def counter_for(device: torch.device) -> torch.Tensor:
-    """One int32 that is 0 whenever a kernel on the present stream begins."""
+    """An int32 that is 0 whenever a kernel on the present stream begins, aligned to 16 bytes."""
     index = torch.cuda.current_device() if device.index is None else device.index
     if torch.cuda.is_current_stream_capturing():
         with _lock:
@@ -34,8 +34,8 @@ def counter_for(device: torch.device) -> torch.Tensor:
         if found is None:
             found = _of_stream[key] = torch.zeros(1, dtype=torch.int32, device=device)
         if not _for_graphs.get(index):
-            _chunks.append(torch.zeros(_CHUNK, dtype=torch.int32, device=device))
-            _for_graphs[index] = list(_chunks[-1].split(1))
+            _chunks.append(torch.zeros(4 * _CHUNK, dtype=torch.int32, device=device))
+            _for_graphs[index] = list(_chunks[-1].split(4))
             # cleared on this stream, drawn from on any
             torch.cuda.current_stream(device).synchronize()
     return found

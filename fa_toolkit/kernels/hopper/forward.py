@@ -24,7 +24,7 @@ class Shared(NamedTuple):
     k: Any  # [stages] tiles of keys: those of one step ...
     v: Any  # [stages] tiles of values: ... and those of the step before
     o: Any  # [groups] tiles of rows
-    number: Any  # [buffers * groups] the number of the tile in q
+    place: Any  # [buffers * groups * 4] what is in q: batch, head, first row, tiles of keys
     q_full: Any
     q_empty: Any
     full: Any
@@ -52,12 +52,12 @@ def shared_memory(q_desc, k_desc, v_desc, o_desc, plan: gl.constexpr):
     o = q
     if not plan.share_qo:
         o = gl.allocate_shared_memory(DTYPE, [plan.groups, 1, 1, plan.rows, plan.d], o_desc.layout)
-    number = gl.allocate_shared_memory(gl.int32, [Q, 1], gl.SwizzledSharedLayout(1, 1, 1, [0]))
+    place = gl.allocate_shared_memory(gl.int32, [4 * Q, 1], gl.SwizzledSharedLayout(1, 1, 1, [0]))
     q_full = barriers(Q, 1)
     q_empty = barriers(Q, 1)
     full = barriers(plan.stages, 1)
     empty = barriers(plan.stages, plan.groups)
-    return Shared(q, k, v, o, number, q_full, q_empty, full, empty)
+    return Shared(q, k, v, o, place, q_full, q_empty, full, empty)
 
 
 @gluon.jit(

@@ -8,7 +8,7 @@ slot, and so the ring runs on without a gap from the rows of one tile to the row
 from __future__ import annotations
 
 from .gluon import gl, gluon, mbarrier, tma
-from .protocol import advance
+from .protocol import advance, tell
 from .schedule import draw, key_tiles, number_after, rows_at
 
 
@@ -29,22 +29,24 @@ def load_kv(k_desc, v_desc, shared, slot, phase, k_at, v_at, has_k, has_v, plan:
 
 
 @gluon.jit
-def load_q(q_desc, shared, turn, number, b, h, row, wanted, plan: gl.constexpr):
-    """The tiles of Q of one turn, one for each group, each with the number it has in the schedule."""
+def load_q(q_desc, shared, turn, b, h, row, n, plan: gl.constexpr):
+    """The tiles of Q of one turn, one for each group, each with its place; n = 0: there is none."""
     GROUPS: gl.constexpr = plan.groups
     buffer = turn % plan.q_buffers * GROUPS
     parity = turn // plan.q_buffers % 2
-    ONE: gl.constexpr = gl.BlockedLayout([1], [32], [1], [0])
     for g in gl.static_range(GROUPS):
         full = shared.q_full.index(buffer + g)
         mbarrier.wait(shared.q_empty.index(buffer + g), parity ^ 1)
-        shared.number.index(buffer + g).store(gl.full([1], 0, gl.int32, ONE) + number)
-        # thread 0 stored the number too, before its arrival here
-        mbarrier.expect(full, q_desc.block_type.nbytes, pred=wanted)
-        mbarrier.expect(full, 0, pred=wanted ^ True)
+        first = row + g * plan.rows
+        # thread 0 stores these too, before its arrival
+        tell(shared.place.index(4 * (buffer + g)), b, 1)
+        tell(shared.place.index(4 * (buffer + g) + 1), h, 1)
+        tell(shared.place.index(4 * (buffer + g) + 2), first, 1)
+        tell(shared.place.index(4 * (buffer + g) + 3), n, 1)
+        mbarrier.expect(full, q_desc.block_type.nbytes, pred=n > 0)
+        mbarrier.expect(full, 0, pred=n == 0)
         q = shared.q.index(buffer + g)
-        at = [b, h, row + g * plan.rows, 0]
-        tma.async_copy_global_to_shared(q_desc, at, full, q, pred=wanted)
+        tma.async_copy_global_to_shared(q_desc, [b, h, first, 0], full, q, pred=n > 0)
 
 
 @gluon.jit
@@ -63,20 +65,20 @@ def producer(q_desc, k_desc, v_desc, shared, work, plan: gl.constexpr):
         ticket = draw(work, plan.schedule)
         b, h, tile = rows_at(number, work, plan.causal)
         row = tile * ROWS
-        last = key_tiles(row, ROWS, work, plan.causal, plan.block_n) - 1
+        n = key_tiles(row, ROWS, work, plan.causal, plan.block_n)
 
         # step: load_kv, from the last tile to the first
-        k_at = (b, h // work.group, last * plan.block_n)
+        k_at = (b, h // work.group, (n - 1) * plan.block_n)
         slot, phase = load_kv(k_desc, v_desc, shared, slot, phase, k_at, v_at, yes, turn > 0, plan)
         v_at = k_at
         # step: load_q
-        load_q(q_desc, shared, turn, number, b, h, row, yes, plan)
-        for i in range(0, last):
-            k_at = (b, h // work.group, (last - 1 - i) * plan.block_n)
+        load_q(q_desc, shared, turn, b, h, row, n, plan)
+        for i in range(1, n):
+            k_at = (b, h // work.group, (n - 1 - i) * plan.block_n)
             slot, phase = load_kv(k_desc, v_desc, shared, slot, phase, k_at, v_at, yes, yes, plan)
             v_at = k_at
         turn += 1
         number = number_after(ticket, turn, work, plan.schedule)
     # the last values, and the news that there is no next tile
     load_kv(k_desc, v_desc, shared, slot, phase, v_at, v_at, yes ^ True, yes, plan)
-    load_q(q_desc, shared, turn, work.total, zero, zero, zero, yes ^ True, plan)
+    load_q(q_desc, shared, turn, zero, zero, zero, zero, plan)

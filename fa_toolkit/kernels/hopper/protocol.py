@@ -76,3 +76,17 @@ def pin(x):
         is_pure=False,
         pack=1,
     )
+
+
+@gluon.jit
+def tell(cell, value, WARPS: gl.constexpr):
+    """Put one number into a cell of shared memory."""
+    ONE: gl.constexpr = gl.BlockedLayout([1], [32], [WARPS], [0])
+    cell.store(gl.full([1], 0, gl.int32, ONE) + value)
+
+
+@gluon.jit
+def told(cell, WARPS: gl.constexpr):
+    """The number in a cell of shared memory."""
+    ONE: gl.constexpr = gl.BlockedLayout([1], [32], [WARPS], [0])
+    return gl.max(cell.load(ONE), axis=0)

@@ -1,0 +1,132 @@
+"""The steps of a Hopper consumer: one tile of keys each, for 64 rows.
+
+A step issues the scores of its own tile of keys and, right behind, P V of the tile before; while
+the tensor cores are at the second, softmax turns the first into the next P.
+"""
+
+from __future__ import annotations
+
+from .gluon import gl, gluon, mbarrier, warpgroup_mma, warpgroup_mma_wait
+from .pairs import from_pairs, pairs_of
+from .protocol import advance, pass_turn, pin, release, take_turn
+from .softmax import masked_scores, row_sums, softmax_start, softmax_step
+
+
+@gluon.constexpr_function
+def scores_layout(plan, columns=None):
+    """Where S lives: rows over the four warps, all columns in each."""
+    return gl.NVMMADistributedLayout([3, 0], [4, 1], [16, columns or plan.block_n, 16])
+
+
+@gluon.constexpr_function
+def output_layout(plan):
+    """Where O lives."""
+    return gl.NVMMADistributedLayout([3, 0], [4, 1], [16, plan.d, 16])
+
+
+@gluon.constexpr_function
+def left_layout(layout):
+    """Where the left factor of a product lives if it comes from registers: just where S was."""
+    return gl.DotOperandLayout(0, layout, 2)
+
+
+@gluon.constexpr_function
+def first_columns(plan, group):
+    """Columns of the first scores of a tile of rows."""
+    return plan.first_columns(group)
+
+
+@gluon.jit
+def issue_scores(q, shared, slot, COLUMNS: gl.constexpr, plan: gl.constexpr):
+    """S = Q K^T with the first COLUMNS keys of a tile, on its way."""
+    k = shared.k.index(slot).reshape(plan.kv_tile).slice(0, COLUMNS).permute((1, 0))
+    zero = gl.full([plan.q_tile[0], COLUMNS], 0.0, gl.float32, scores_layout(plan, COLUMNS))
+    return warpgroup_mma(q, k, zero, use_acc=False, is_async=True)
+
+
+@gluon.jit
+def factor(pairs, shared, plan: gl.constexpr):
+    """P as the left factor of P V."""
+    return from_pairs(pairs, shared.v.dtype, left_layout(output_layout(plan)))
+
+
+@gluon.jit
+def issue_values(p16, acc, shared, slot, plan: gl.constexpr):
+    """O += P V, on its way."""
+    v = shared.v.index(slot).reshape(plan.kv_tile)
+    return warpgroup_mma(p16, v, acc, is_async=True)
+
+
+@gluon.jit
+def step(
+    q, shared, work, pairs, acc, m_i, l_i, slot, phase, row, col,
+    GROUP: gl.constexpr, MASKED: gl.constexpr, plan: gl.constexpr,
+):  # fmt: skip
+    """One more tile of keys, whose slot is full: the step before has waited for it."""
+    O_L: gl.constexpr = output_layout(plan)
+    p16 = factor(pairs, shared, plan)
+    take_turn(GROUP, plan.pingpong)
+    # step: scores
+    s = issue_scores(q, shared, slot, plan.block_n, plan)
+    if plan.overlap:
+        acc = issue_values(p16, acc, shared, slot, plan)
+        pass_turn(GROUP, plan.groups, plan.pingpong)
+        s = warpgroup_mma_wait(1, deps=(s,))
+    else:
+        s = warpgroup_mma_wait(0, deps=(s,))
+        acc = issue_values(p16, acc, shared, slot, plan)
+        pass_turn(GROUP, plan.groups, plan.pingpong)
+        acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))
+
+    # step: mask
+    if MASKED:
+        s = masked_scores(s, row, col, work, plan.causal, scores_layout(plan))
+    # step: update, beside P V on the tensor cores
+    m_i, l_i, p, alpha = softmax_step(s, m_i, l_i, work.unit, MASKED, plan.fma_columns)
+    if plan.pin:
+        l_i = pin(l_i)
+
+    # the next slot is awaited here and not where it is used: the loop of this wait is an edge that
+    # keeps the assembler from moving the wait for P V up before the exponentials
+    next_slot, next_phase = advance(slot, phase, plan.stages)
+    mbarrier.wait(shared.full.index(next_slot), next_phase)
+    if plan.overlap:
+        acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))
+    release(shared.empty.index(slot))
+    acc = acc * gl.convert_layout(alpha, gl.SliceLayout(1, O_L), assert_trivial=True)[:, None]
+    return pairs_of(p, shared.v.dtype), acc, m_i, l_i, next_slot, next_phase
+
+
+@gluon.jit
+def begin_rows(s, row, col, work, GROUP: gl.constexpr, plan: gl.constexpr):
+    """P, m and l of the first tile of keys; columns that were not made are zeros of P."""
+    COLUMNS: gl.constexpr = first_columns(plan, GROUP)
+    S_L: gl.constexpr = scores_layout(plan, COLUMNS)
+    if plan.ragged:
+        s = masked_scores(s, row, col, work, plan.causal, S_L)
+    m_i, l_i, p = softmax_start(s, work.unit, plan.ragged, plan.fma_columns)
+    if plan.block_n > COLUMNS:
+        whole = gl.full([plan.q_tile[0], plan.block_n], 0.0, gl.float32, scores_layout(plan))
+        l_i = gl.convert_layout(l_i, row_sums(whole).type.layout, assert_trivial=True)
+        m_i = gl.convert_layout(m_i, gl.SliceLayout(1, scores_layout(plan)), assert_trivial=True)
+        p = (
+            gl.join(p, gl.full(p.shape, 0.0, gl.float32, p.type.layout))
+            .permute((0, 2, 1))
+            .reshape([plan.q_tile[0], plan.block_n])
+        )
+        p = gl.convert_layout(p, scores_layout(plan), assert_trivial=True)
+    return p, m_i, l_i
+
+
+@gluon.jit
+def first_scores(
+    q, shared, work, slot, phase, row, col, more, GROUP: gl.constexpr, plan: gl.constexpr
+):
+    """The first tile of keys with nothing beside it: P, m, l, and the slot after it, full if there is more."""
+    s = issue_scores(q, shared, slot, first_columns(plan, GROUP), plan)
+    s = warpgroup_mma_wait(0, deps=(s,))
+    release(shared.empty.index(slot))
+    p, m_i, l_i = begin_rows(s, row, col, work, GROUP, plan)
+    slot, phase = advance(slot, phase, plan.stages)
+    mbarrier.wait(shared.full.index(slot), phase, pred=more)
+    return pairs_of(p, shared.v.dtype), m_i, l_i, slot, phase
