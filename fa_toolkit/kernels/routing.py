@@ -231,7 +231,9 @@ def _hopper_backward(
     causal = problem.right is not None
     scale = 1 / math.sqrt(problem.head_dim) if scale is None else float(scale)
     strides = (x.stride() for x in (q, k, v, o, do))
-    same = (q.shape, k.shape, *strides, dlse is None, q.dtype, q.device)
+    # rows are read in pieces of 16 bytes where they begin at one, and these two may begin anywhere
+    rows = (x is not None and x.data_ptr() % availability.ALIGNMENT for x in (lse, dlse))
+    same = (q.shape, k.shape, *strides, *rows, dlse is None, q.dtype, q.device)
     with on_device_of(q):
         launch = _launch_for("backward", causal, scale, *same)
         return *launch(q, k, v, o, lse, do, dlse), None

@@ -12,7 +12,7 @@ import pytest
 import torch
 from hopper_made_up import SMALL, Called, leaves, names, takes
 from hopper_made_up import called as called
-from oracles import make_qkv
+from oracles import lay_out, make_qkv
 from torch import Tensor
 
 from fa_toolkit import flash_attention, repeated
@@ -163,6 +163,24 @@ def test_gradients_lie_as_the_operator_promises(called: Called) -> None:
     arguments = (q, q, q, None, None, None, None, *Options(impl="hopper"))
     checks = ("test_schema", "test_faketensor", "test_autograd_registration")
     torch.library.opcheck(attention_op, arguments, test_utils=checks)
+
+
+def test_a_launch_is_remembered_for_calls_that_are_alike(called: Called) -> None:
+    q, k, v = make_qkv(SMALL)
+    o, lse = routing.forward(q, k, v, impl="hopper", causal=True)
+    wide = torch.zeros(lse.numel() + 1)
+    aligned, odd = wide[:-1].view(lse.shape), wide[1:].view(lse.shape)
+
+    def kinds(**change: Tensor) -> int:
+        given = {"q": q, "k": k, "v": v, "o": o, "lse": lse, "do": o, "dlse": aligned} | change
+        routing.backward(*given.values(), impl="hopper", causal=True)
+        return routing._launch_for.cache_info().currsize
+
+    first = kinds()
+    assert kinds(q=q.clone(), dlse=torch.ones_like(lse)) == first  # other numbers only
+    assert kinds(dlse=odd) == first + 1  # a kernel compiled for aligned rows would read beside them
+    assert kinds(do=lay_out(o, "bnhd")) == first + 2
+    assert kinds(q=lay_out(q, "bnhd")) == first + 3
 
 
 def test_calls_like_one_before_take_the_same_kernel(called: Called) -> None:
