@@ -45,10 +45,8 @@ def plain(argument: Any) -> Any:
 
 def held(call: Any) -> list[Any]:
     """What a remembered launch keeps of a call's tensors: nothing, or they would never be freed."""
-    remembered = [argument for _, some in call._prepared._launches for argument in some]
-    parts = [
-        x for argument in remembered for x in (argument.fixed, getattr(argument.fixed, "base", 0))
-    ]
+    remembered = [x for _, fixed, _ in call._prepared._launches for x in fixed]
+    parts = [x for argument in remembered for x in (argument, getattr(argument, "base", 0))]
     return [x for x in parts if isinstance(x, torch.Tensor)]
 
 

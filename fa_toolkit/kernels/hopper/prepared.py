@@ -28,12 +28,12 @@ class Argument(NamedTuple):
 
     Args:
         fixed: a number, or a descriptor whose tensor is replaced; None for a tensor.
-        place: index of the tensor; None for a number.
+        place: index of the tensor; -1 for a number.
         shape: how the tensor is viewed in a descriptor; None: as it is.
     """
 
     fixed: Any
-    place: int | None = None
+    place: int = -1
     shape: torch.Size | None = None
 
     @classmethod
@@ -52,8 +52,6 @@ class Argument(NamedTuple):
 
     def of(self, tensors: tuple[torch.Tensor, ...]) -> Any:
         """As the kernel takes it in a call with these tensors."""
-        if self.place is None:
-            return self.fixed
         tensor = tensors[self.place]
         if self.fixed is None:
             return tensor
@@ -71,15 +69,20 @@ class Prepared:
     """Launches in their order, made again for tensors of the same sizes, strides, types and alignment."""
 
     def __init__(self, described: Iterable[Described], tensors: tuple[torch.Tensor, ...]) -> None:
-        self._launches = [
-            (Launch(kernel, grid, **constants), [Argument.found(x, tensors) for x in arguments])
-            for kernel, grid, arguments, constants in described
-        ]
+        self._launches = []
+        for kernel, grid, arguments, constants in described:
+            found = [Argument.found(x, tensors) for x in arguments]
+            filled = [(at, x) for at, x in enumerate(found) if x.place >= 0]
+            launch = Launch(kernel, grid, **constants)
+            self._launches.append((launch, [x.fixed for x in found], filled))
 
     def __call__(self, *tensors: torch.Tensor) -> None:
         """On the current device and stream."""
-        for launch, arguments in self._launches:
-            launch(*(argument.of(tensors) for argument in arguments))
+        for launch, fixed, filled in self._launches:
+            arguments = fixed.copy()
+            for at, argument in filled:
+                arguments[at] = argument.of(tensors)
+            launch(*arguments)
 
 
 def processors(device: torch.device) -> int:
