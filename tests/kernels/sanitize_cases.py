@@ -2,7 +2,7 @@
 
     python tests/kernels/sanitize_cases.py        # first without the tool: compiles, and checks results
     OURS="--kernel-name kns=flash_ --kernel-name kns=delta_kernel --kernel-name kns=merge_parts
-          --kernel-name kns=vector_add"
+          --kernel-name kns=vector_add --kernel-name kns=hopper_"
     PYTORCH_NO_CUDA_MEMORY_CACHING=1 compute-sanitizer --tool memcheck --padding 256 $OURS \
         --error-exitcode 9 python tests/kernels/sanitize_cases.py
     compute-sanitizer --tool racecheck $OURS --error-exitcode 9 python tests/kernels/sanitize_cases.py
@@ -31,9 +31,13 @@ from any_decode import check as check_decode
 from any_packed import AnyPacked
 from any_packed import check as check_packed
 from decode_cases import Case
+from hopper_calls import check as check_hopper
+from hopper_calls import problem_of
 
 import fa_toolkit.kernels as kernels
 from fa_toolkit import flash_decode
+from fa_toolkit.kernels import routing
+from fa_toolkit.kernels.hopper import availability
 from fa_toolkit.problem import AttentionProblem
 
 LEAVES = ("q", "k", "v", "sink")
@@ -80,6 +84,17 @@ def _decode() -> Iterator[Case]:
     yield Case((130, 1), (4, 2), (40, 24), len_q=2, layout="gaps", splits=11, dtype="bfloat16")
 
 
+def _hopper() -> Iterator[AttentionProblem]:
+    """For the kernels for Hopper: one tile and more, ragged, more tiles than programs, blind rows."""
+    if availability.of_place(routing.place_of(torch.device("cuda", 0))) is not None:
+        return
+    for width in (64, 128, 256):
+        for causal in (False, True):
+            for lengths in ((1, 1), (63, 130), (300, 515), (515, 300)):
+                yield problem_of(lengths, width, heads=(4, 2), causal=causal)
+        yield problem_of((130, 130), width, heads=(80, 80), batch=2, dtype="float16", causal=True)
+
+
 def _wild_values() -> None:
     """Lengths and pages that lie: wrong numbers are allowed, accesses outside the tensors not."""
     q, cache = torch.randn(2, 2, 64).half().cuda(), torch.randn(5, 16, 1, 64).half().cuda()
@@ -104,6 +119,8 @@ def calls() -> Iterator[tuple[str, Callable[[], Any]]]:
         yield f"packed {packed}", lambda packed=packed: check_packed(packed, "triton", "cuda")
     for case in _decode():
         yield f"decode {case.name}", lambda case=case: check_decode(case, "triton", "cuda")
+    for problem in _hopper():
+        yield f"hopper {problem}", lambda problem=problem: check_hopper(problem)
     yield "decode wild values", _wild_values
 
 
