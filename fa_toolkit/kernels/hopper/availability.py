@@ -172,7 +172,7 @@ MEASURED_ON = Measurement(
     "NVIDIA H200",
     "torch 2.11.0, Triton 3.6.0",
     "2026-11-30",
-    "fa bench --full --also fa_toolkit.bench.ours_by_name:hopper "
+    "fa bench --full --suite forward,backward --also fa_toolkit.bench.ours_by_name:hopper "
     "--also fa_toolkit.bench.ours_by_name:readable",
 )
 #: (pass, D, causal) -> the shortest Nq = Nk, 16,384 tokens in all, from which on the Hopper kernel is
