@@ -111,13 +111,13 @@ def test_a_backward_again_is_the_backward_itself(
         lse = torch.randn(q.shape[:3])
         made.clear()
         grads = call(q, k, v, o, lse, do, lse + 1 if with_dlse else None)
-        stats, sums = made[:2]
+        scratch = made[:3]
         assert not held(call)
-        calls.append((q, k, v, o, lse, do, grads, stats, sums))
+        calls.append((q, k, v, o, lse, do, grads, scratch))
     config = prepared.backward_config(width, 300, 500, causal)
-    for i, (q, k, v, o, lse, do, grads, stats, sums) in enumerate(calls):
+    for i, (q, k, v, o, lse, do, grads, scratch) in enumerate(calls):
         want = backward_call.backward_launches(
-            q, k, v, o, lse, do, None, *grads, stats, sums,
+            q, k, v, o, lse, do, None, *grads, *scratch,
             causal=causal, scale=0.3, config=config, programs=132,
         )  # fmt: skip
         for kernel, (_, want_grid, arguments, constants) in zip(kernels, want, strict=True):

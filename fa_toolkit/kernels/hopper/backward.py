@@ -29,7 +29,10 @@ class BackwardShared(NamedTuple):
     stats: Any  # [stages] lse and Delta of those queries
     ds: Any  # [stages] dS^T of all keys of the program
     dq: Any  # [groups] shares of dQ on their way to the sums
+    out: Any  # [groups] dV, then dK, on their way out where K and V must not wait for them
+    place: Any  # batch, key head and first key of the tile in k and v; -1: there is none
     kv_full: Any
+    kv_empty: Any
     q_full: Any
     q_empty: Any
     do_full: Any
@@ -53,12 +56,33 @@ def backward_memory(q_desc, k_desc, do_desc, stats_desc, sums_desc, plan: gl.con
     ds = gl.allocate_shared_memory(DTYPE, [STAGES, plan.keys, plan.block_m], DS)
     share: gl.constexpr = [2, plan.sums_tile[0], plan.sums_tile[1]]
     dq = gl.allocate_shared_memory(gl.float32, share, sums_desc.layout)
+    out = k
+    if plan.persistent:
+        out = gl.allocate_shared_memory(DTYPE, keys, k_desc.layout)
+    place = gl.allocate_shared_memory(gl.int32, [3, 1], gl.SwizzledSharedLayout(1, 1, 1, [0]))
     kv_full = barriers(1, 1).index(0)
+    kv_empty = barriers(1, 2).index(0)
     q_full = barriers(STAGES, 1)
     q_empty = barriers(STAGES, 2)
     do_full = barriers(STAGES, 1)
     do_empty = barriers(STAGES, 2)
-    return BackwardShared(k, v, q, do, stats, ds, dq, kv_full, q_full, q_empty, do_full, do_empty)
+    return BackwardShared(
+        k,
+        v,
+        q,
+        do,
+        stats,
+        ds,
+        dq,
+        out,
+        place,
+        kv_full,
+        kv_empty,
+        q_full,
+        q_empty,
+        do_full,
+        do_empty,
+    )
 
 
 @gluon.jit(
@@ -72,18 +96,32 @@ def backward_memory(q_desc, k_desc, do_desc, stats_desc, sums_desc, plan: gl.con
         "section",
         "unit",
         "scale",
+        "total",
     ]
 )
 def hopper_backward_kernel(
     # inputs, outputs
     q_desc, k_desc, v_desc, do_desc, stats_desc, sums_desc, dk_desc, dv_desc,
     # runtime scalars, as in `KeyWork`
-    len_q, len_k, heads_kv, group, key_tiles, query_tiles, section, unit, scale,
+    len_q, len_k, heads_kv, group, key_tiles, query_tiles, section, unit, scale, total,
+    counter_ptr,
     # constexprs
     plan: gl.constexpr,
 ):  # fmt: skip
     """A program owns 128 keys of one key head."""
-    work = KeyWork(len_q, len_k, heads_kv, group, key_tiles, query_tiles, section, unit, scale)
+    work = KeyWork(
+        len_q,
+        len_k,
+        heads_kv,
+        group,
+        key_tiles,
+        query_tiles,
+        section,
+        unit,
+        scale,
+        total,
+        counter_ptr,
+    )
     shared = backward_memory(q_desc, k_desc, do_desc, stats_desc, sums_desc, plan)
     gl.warp_specialize([
         (backward_consumer, (0, dk_desc, dv_desc, sums_desc, shared, work, plan)),

@@ -45,6 +45,7 @@ def backward_arguments(
     dv: torch.Tensor,
     stats: torch.Tensor,
     sums: torch.Tensor,
+    counter: torch.Tensor,
     *,
     causal: bool,
     scale: float,
@@ -56,6 +57,7 @@ def backward_arguments(
     hk, nk = k.shape[1], k.shape[2]
     m = config.block_m
     key_tiles, query_tiles = -(-nk // PER_PROGRAM), -(-nq // m)
+    total = b * hk * key_tiles
     # one section fills the GPU once: larger ones read Q and dO anew for every tile of keys
     section = config.section or -(-programs // key_tiles)
     plan = BackwardPlan.of(config, d=d, causal=causal, ragged=nk % PER_PROGRAM != 0)
@@ -63,14 +65,29 @@ def backward_arguments(
         tiles_of(q, m), tiles_of(k, GROUP_KEYS), tiles_of(v, GROUP_KEYS), tiles_of(do, m),
         table_of(stats.view(-1, 2 * m), [1, 2 * m], 0), table_of(sums.view(-1, 32), plan.sums_tile, 128),
         tiles_of(dk, GROUP_KEYS), tiles_of(dv, GROUP_KEYS),
-        nq, nk, hk, hq // hk, key_tiles, query_tiles, section, scale * LOG2_E, scale,
+        nq, nk, hk, hq // hk, key_tiles, query_tiles, section, scale * LOG2_E, scale, total,
+        counter,
     )  # fmt: skip
-    return (b * hk * key_tiles,), arguments, {"plan": plan, "num_warps": 4}
+    grid = min(total, programs) if config.persistent else total
+    return (grid,), arguments, {"plan": plan, "num_warps": 4}
 
 
 def padded_rows(len_q: int, config: BackwardConfig) -> int:
     """Queries of one head in whole tiles."""
     return -(-len_q // config.block_m) * config.block_m
+
+
+def scratch(
+    q: torch.Tensor, config: BackwardConfig
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """What the launches hand to each other: statistics of the rows, sums of dQ, a counter."""
+    b, hq, nq, d = q.shape
+    rows = b * hq * padded_rows(nq, config)
+    return (
+        torch.empty(rows, 2, dtype=torch.float32, device=q.device),
+        torch.empty(rows, d, dtype=torch.float32, device=q.device),
+        torch.empty(1, dtype=torch.int32, device=q.device),
+    )
 
 
 def backward_launches(
@@ -86,6 +103,7 @@ def backward_launches(
     dv: torch.Tensor,
     stats: torch.Tensor,
     sums: torch.Tensor,
+    counter: torch.Tensor,
     *,
     causal: bool,
     scale: float,
@@ -97,19 +115,20 @@ def backward_launches(
     Args:
         stats: [B Hq Nq', 2] float32, where Nq' is Nq in whole tiles; written by the first launch.
         sums: [B Hq Nq', D] float32.
+        counter: [1] int32, written by the first launch; tiles of keys drawn so far.
         programs: that run at the same time on the GPU.
     """
     b, hq, nq, d = q.shape
     padded = padded_rows(nq, config)
     ends = (b * hq * padded // ROWS,)
     prepare = (
-        o, do, lse, lse if dlse is None else dlse, stats, sums,
+        o, do, lse, lse if dlse is None else dlse, stats, sums, counter,
         *o.stride()[:3], *do.stride()[:3], hq, nq, padded,
     )  # fmt: skip
     finish = (sums, dq, *dq.stride()[:3], hq, nq, padded, scale)
     fixed: dict[str, Any] = {"D": d, "ROWS": ROWS, "num_warps": 8}
     grid, arguments, constants = backward_arguments(
-        q, k, v, do, dk, dv, stats, sums, causal=causal, scale=scale, config=config,
+        q, k, v, do, dk, dv, stats, sums, counter, causal=causal, scale=scale, config=config,
         programs=programs,
     )  # fmt: skip
     first = {"BLOCK_M": config.block_m, "HAS_DLSE": dlse is not None, **SAME_SUM}
@@ -150,15 +169,13 @@ def hopper_backward(
         dlse: gradient that flows into lse.
         config: how to run; chosen from the sizes if None.
     """
-    b, hq, nq, d = q.shape
+    d = q.shape[3]
     scale = 1 / math.sqrt(d) if scale is None else scale
-    config = config or backward_config(d, nq, k.shape[2], causal)
-    rows = b * hq * padded_rows(nq, config)
-    stats = torch.empty(rows, 2, dtype=torch.float32, device=q.device)
-    sums = torch.empty(rows, d, dtype=torch.float32, device=q.device)
+    config = config or backward_config(d, q.shape[2], k.shape[2], causal)
+    held = scratch(q, config)
     grads = output_like(q), output_like(k), output_like(v)
     launches = backward_launches(
-        q, k, v, o, lse, do, dlse, *grads, stats, sums, causal=causal, scale=scale, config=config,
+        q, k, v, o, lse, do, dlse, *grads, *held, causal=causal, scale=scale, config=config,
         programs=torch.cuda.get_device_properties(q.device).multi_processor_count,
     )  # fmt: skip
     for kernel, grid, arguments, constants in launches:

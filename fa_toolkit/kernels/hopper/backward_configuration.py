@@ -32,6 +32,8 @@ class BackwardConfig:
     rounded_p: bool = False
     #: the addresses of K and V are made anew in every step, so that none waits in a register
     fresh: bool = True
+    #: one program for each SM draws tiles of keys until none is left
+    persistent: bool = False
     consumer_regs: int = 240
     producer_regs: int = 24
     #: key heads worked on side by side; as many as fill the GPU once if 0
@@ -49,7 +51,8 @@ class BackwardConfig:
         keys = PER_PROGRAM
         inputs = 2 * d * (2 * keys + 2 * self.stages * self.block_m)
         ds = 2 * self.stages * keys * self.block_m
-        return inputs + ds + 4 * self.block_m * d + 8 * self.stages * self.block_m
+        out = 2 * d * keys if self.persistent else 0
+        return inputs + ds + out + 4 * self.block_m * d + 8 * self.stages * self.block_m
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,11 @@ class BackwardPlan(BackwardConfig):
     def keys(self) -> int:
         """Keys of a program."""
         return PER_PROGRAM
+
+    @property
+    def schedule(self) -> int:
+        """As in `schedule`: one program a tile of keys, or whoever is free draws the next."""
+        return 2 if self.persistent else 0
 
     @property
     def kv_tile(self) -> list[int]:

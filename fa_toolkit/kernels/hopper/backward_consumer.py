@@ -20,10 +20,10 @@ from .backward_products import (
     rounded,
     scores_layout,
 )
-from .backward_schedule import keys_at, queries_of
+from .backward_schedule import queries_of
 from .backward_sums import add_grad_q
 from .gluon import fence_async_shared, gl, gluon, mbarrier, tma, warpgroup_mma, warpgroup_mma_wait
-from .protocol import advance, named_barrier, release
+from .protocol import advance, named_barrier, release, told
 
 FINAL_BARRIER = gl.constexpr(7)  # the highest that Triton leaves free below ours
 HALF_BARRIERS = gl.constexpr(8)  # a number for each group and slot
@@ -37,9 +37,12 @@ def meeting_text(action):
 
 
 @gluon.jit
-def half_written(ACTION: gl.constexpr, slot, GROUP: gl.constexpr, plan: gl.constexpr):
-    """dS^T of GROUP lies in its slot: that group says so ("arrive"), the other one waits ("sync")."""
-    number = HALF_BARRIERS + GROUP * plan.stages + slot
+def half_written(ACTION: gl.constexpr, which, GROUP: gl.constexpr, plan: gl.constexpr):
+    """dS^T of GROUP lies in its slot: that group says so ("arrive"), the other one waits ("sync").
+
+    `which` is the slot, or the number after the last one: there is no step before.
+    """
+    number = HALF_BARRIERS + GROUP * (plan.stages + 1) + which
     x = gl.full([128], number, gl.int32, gl.BlockedLayout([1], [32], [4], [0]))
     TEXT: gl.constexpr = meeting_text(ACTION)
     gl.inline_asm_elementwise(TEXT, "=r,r", [x], dtype=gl.int32, is_pure=False, pack=1)
@@ -80,7 +83,7 @@ def statistics(shared, slot, WHICH: gl.constexpr, plan: gl.constexpr):
 
 @gluon.jit
 def step(
-    sums_desc, shared, work, s, dk, dv, slot, phase, before, place_before, place, key, row,
+    sums_desc, shared, work, s, dk, dv, slot, phase, before, link, place_before, place, key, row,
     GROUP: gl.constexpr, LAST: gl.constexpr, plan: gl.constexpr,
 ):  # fmt: skip
     """One tile of queries. Its slot of Q is full; slot and place `before` are those of the step before."""
@@ -104,7 +107,7 @@ def step(
     ds = (p * (dp - delta[None, :])).to(DTYPE)
     if plan.late:
         # the other half of the step before is written, and the one before that is read
-        half_written("sync", before, 1 - GROUP, plan)
+        half_written("sync", link, 1 - GROUP, plan)
     shared.ds.index(slot).slice(GROUP * plan.kv_tile[0], plan.kv_tile[0], dim=0).store(ds)
     fence_async_shared()
     if not plan.late:
@@ -135,7 +138,9 @@ def step(
 
 
 @gluon.jit
-def walk(sums_desc, shared, work, b, h_kv, key, GROUP: gl.constexpr, plan: gl.constexpr):
+def walk(
+    sums_desc, shared, work, b, h_kv, key, slot, phase, GROUP: gl.constexpr, plan: gl.constexpr
+):  # fmt: skip
     """All queries that see these keys, of all heads of the group: dK and dV."""
     BLOCK_M: gl.constexpr = plan.block_m
     first, n = queries_of(key, work, plan)
@@ -143,27 +148,24 @@ def walk(sums_desc, shared, work, b, h_kv, key, GROUP: gl.constexpr, plan: gl.co
     end = work.query_tiles * BLOCK_M
     base = (b * work.heads_kv + h_kv) * work.group * end  # where this head begins in the sums
     key = key + GROUP * plan.kv_tile[0]
-    slot = gl.to_tensor(0)
-    phase = gl.to_tensor(0)
-    before = gl.to_tensor(plan.stages - 1)
+    before = gl.where(slot == 0, plan.stages - 1, slot - 1)
+    link = gl.to_tensor(plan.stages)
     place_before = gl.to_tensor(-BLOCK_M)  # nowhere: there is no step before
     dk = gl.full(plan.kv_tile, 0.0, gl.float32, grads_layout(plan))
     dv = gl.full(plan.kv_tile, 0.0, gl.float32, grads_layout(plan))
     s = gl.full(plan.s_tile, 0.0, gl.float32, scores_layout(plan))
     if plan.late:
-        half_written("arrive", before, GROUP, plan)
-    if GROUP == 1:
-        turn("arrive", 0, plan)
-    mbarrier.wait(shared.kv_full, 0)
+        half_written("arrive", link, GROUP, plan)
     if plan.prefetch:
-        mbarrier.wait(shared.q_full.index(0), 0)
+        mbarrier.wait(shared.q_full.index(slot), phase)
         s = warpgroup_mma_wait(0, deps=(issue_scores(shared, slot, GROUP, plan),))
     for _ in range(0, n * work.group - (1 if plan.prefetch else 0)):
         s, dk, dv, next_slot, phase = step(
-            sums_desc, shared, work, s, dk, dv, slot, phase, before, place_before, base + row, key, row,
+            sums_desc, shared, work, s, dk, dv, slot, phase, before, link, place_before, base + row, key, row,
             GROUP, False, plan,
         )  # fmt: skip
         before = slot
+        link = slot
         place_before = base + row
         slot = next_slot
         row += BLOCK_M
@@ -172,16 +174,43 @@ def walk(sums_desc, shared, work, b, h_kv, key, GROUP: gl.constexpr, plan: gl.co
         base = gl.where(ended, base + end, base)  # the next head of the group
     if plan.prefetch:
         s, dk, dv, next_slot, phase = step(
-            sums_desc, shared, work, s, dk, dv, slot, phase, before, place_before, base + row, key, row,
+            sums_desc, shared, work, s, dk, dv, slot, phase, before, link, place_before, base + row, key, row,
             GROUP, True, plan,
         )  # fmt: skip
         before = slot
         place_before = base + row
+        slot = next_slot
     if plan.late:
         half_written("sync", before, 1 - GROUP, plan)
         dq = warpgroup_mma_wait(0, deps=(issue_grad_q(shared, before, GROUP, plan),))
+    if plan.persistent:
+        release(shared.kv_empty)
+    if plan.late:
         add_grad_q(sums_desc, shared, dq, place_before, GROUP, plan)
-    return dk, dv
+    return dk, dv, slot, phase
+
+
+@gluon.jit
+def store_grads(dk_desc, dv_desc, shared, dk, dv, at, GROUP: gl.constexpr, plan: gl.constexpr):
+    """dK and dV leave: from a buffer of their own, one after the other, or else in the place of K and V."""
+    DTYPE: gl.constexpr = shared.q.dtype
+    dk_tile = shared.k.index(GROUP)
+    dv_tile = shared.v.index(GROUP)
+    if plan.persistent:
+        dk_tile = shared.out.index(GROUP)
+        dv_tile = dk_tile
+        tma.store_wait(0)
+    else:
+        # the other group may still read K for its dQ
+        named_barrier("sync", FINAL_BARRIER, 256)
+    dv_tile.reshape(plan.kv_tile).store(dv.to(DTYPE))
+    fence_async_shared()
+    tma.async_copy_shared_to_global(dv_desc, at, dv_tile)
+    if plan.persistent:
+        tma.store_wait(0)
+    dk_tile.reshape(plan.kv_tile).store(dk.to(DTYPE))
+    fence_async_shared()
+    tma.async_copy_shared_to_global(dk_desc, at, dk_tile)
 
 
 @gluon.jit
@@ -189,18 +218,25 @@ def backward_consumer(
     GROUP: gl.constexpr, dk_desc, dv_desc, sums_desc, shared, work, plan: gl.constexpr
 ):  # fmt: skip
     """dK and dV of this group's keys, and its share of the dQ of every query that sees any key here."""
-    DTYPE: gl.constexpr = shared.q.dtype
-    b, h_kv, tile = keys_at(work)
-    key = tile * plan.keys
-    dk, dv = walk(sums_desc, shared, work, b, h_kv, key, GROUP, plan)
-    # step: store, in the place of K and V, of which the other group may still read K for its dQ
-    named_barrier("sync", FINAL_BARRIER, 256)
-    at = [b, h_kv, key + GROUP * plan.kv_tile[0], 0]
-    dk_tile = shared.k.index(GROUP)
-    dv_tile = shared.v.index(GROUP)
-    dk_tile.reshape(plan.kv_tile).store((dk * work.scale).to(DTYPE))
-    dv_tile.reshape(plan.kv_tile).store(dv.to(DTYPE))
-    fence_async_shared()
-    tma.async_copy_shared_to_global(dk_desc, at, dk_tile)
-    tma.async_copy_shared_to_global(dv_desc, at, dv_tile)
+    slot = gl.to_tensor(0)
+    phase = gl.to_tensor(0)
+    tile = gl.to_tensor(0)
+    if GROUP == 1:
+        turn("arrive", 0, plan)
+    mbarrier.wait(shared.kv_full, 0)
+    key = told(shared.place.index(2), 4)
+    while key >= 0:
+        b = told(shared.place.index(0), 4)
+        h_kv = told(shared.place.index(1), 4)
+        dk, dv, slot, phase = walk(
+            sums_desc, shared, work, b, h_kv, key, slot, phase, GROUP, plan
+        )  # fmt: skip
+        # step: store
+        at = [b, h_kv, key + GROUP * plan.kv_tile[0], 0]
+        store_grads(dk_desc, dv_desc, shared, dk * work.scale, dv, at, GROUP, plan)
+        tile += 1
+        key = gl.to_tensor(-1)
+        if plan.persistent:
+            mbarrier.wait(shared.kv_full, tile % 2)
+            key = told(shared.place.index(2), 4)
     tma.store_wait(0)

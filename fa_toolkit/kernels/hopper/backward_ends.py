@@ -17,7 +17,7 @@ ROWS = 64
 @triton.jit
 def hopper_prepare_kernel(
     # inputs, outputs
-    o_ptr, do_ptr, lse_ptr, dlse_ptr, stats_ptr, sums_ptr,
+    o_ptr, do_ptr, lse_ptr, dlse_ptr, stats_ptr, sums_ptr, counter_ptr,
     # strides, in elements
     stride_ob, stride_oh, stride_on, stride_dob, stride_doh, stride_don,
     # runtime scalars
@@ -34,6 +34,9 @@ def hopper_prepare_kernel(
     d = tl.arange(0, D)
     exists = rows < len_q
     at = rows.to(tl.int64)[:, None]
+
+    if tl.program_id(0) == 0:
+        tl.store(counter_ptr, 0)
 
     # step: load_o
     o_at = o_ptr + b * stride_ob + h * stride_oh + at * stride_on + d[None, :]

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from .backward_schedule import keys_at, queries_of
 from .gluon import gl, gluon, mbarrier, tma
-from .protocol import advance
+from .protocol import advance, tell
+from .schedule import draw, number_after
 
 
 @gluon.jit
 def load_keys(k_desc, v_desc, shared, b, h_kv, key, plan: gl.constexpr):
     """K and V of this program, a tile for each group."""
+    tell(shared.place.index(0), b, 1)
+    tell(shared.place.index(1), h_kv, 1)
+    tell(shared.place.index(2), key, 1)
     mbarrier.expect(shared.kv_full, 4 * k_desc.block_type.nbytes)
     for g in gl.static_range(2):
         at = [b, h_kv, key + g * plan.kv_tile[0], 0]
@@ -42,22 +46,35 @@ def load_queries(
 def backward_producer(
     q_desc, k_desc, v_desc, do_desc, stats_desc, shared, work, plan: gl.constexpr
 ):  # fmt: skip
-    """Brings what this program reads: every tile of queries of every head of the group."""
-    b, h_kv, tile = keys_at(work)
-    key = tile * plan.keys
-    first, n = queries_of(key, work, plan)
-    # step: load_kv
-    load_keys(k_desc, v_desc, shared, b, h_kv, key, plan)
-    # step: load_q
+    """Brings what this program reads: for its keys every tile of queries of every head of the group."""
     slot = gl.to_tensor(0)
     phase = gl.to_tensor(0)
-    h = h_kv * work.group
-    m = first
-    for _ in range(0, n * work.group):
-        stats_at = (b * work.heads_kv * work.group + h) * work.query_tiles + m
-        load_queries(q_desc, do_desc, stats_desc, shared, slot, phase, b, h, m, stats_at, plan)
-        slot, phase = advance(slot, phase, plan.stages)
-        m += 1
-        last = m == work.query_tiles
-        h = gl.where(last, h + 1, h)
-        m = gl.where(last, first, m)
+    turn = gl.to_tensor(0)
+    number = gl.program_id(0)
+    while number < work.total:
+        # the ticket travels while this tile is loaded
+        ticket = draw(work, plan.schedule)
+        b, h_kv, tile = keys_at(number, work)
+        key = tile * plan.keys
+        first, n = queries_of(key, work, plan)
+        # step: load_kv
+        mbarrier.wait(shared.kv_empty, turn % 2 ^ 1)
+        load_keys(k_desc, v_desc, shared, b, h_kv, key, plan)
+        # step: load_q
+        h = h_kv * work.group
+        m = first
+        for _ in range(0, n * work.group):
+            stats_at = (b * work.heads_kv * work.group + h) * work.query_tiles + m
+            load_queries(q_desc, do_desc, stats_desc, shared, slot, phase, b, h, m, stats_at, plan)
+            slot, phase = advance(slot, phase, plan.stages)
+            m += 1
+            last = m == work.query_tiles
+            h = gl.where(last, h + 1, h)
+            m = gl.where(last, first, m)
+        turn += 1
+        number = number_after(ticket, turn, work, plan.schedule)
+    if plan.persistent:
+        # the news that there is no next tile
+        mbarrier.wait(shared.kv_empty, turn % 2 ^ 1)
+        tell(shared.place.index(2), -1, 1)
+        mbarrier.expect(shared.kv_full, 0)

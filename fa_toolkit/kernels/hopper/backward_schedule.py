@@ -19,17 +19,18 @@ class KeyWork(NamedTuple):
     section: Any  # key heads of one section
     unit: Any  # scale * log2(e)
     scale: Any
+    total: Any  # tiles of keys in all
+    counter_ptr: Any  # tickets drawn so far, where programs draw them
 
 
 @gluon.jit
-def keys_at(work):
-    """Batch, key head and tile of keys of this program.
+def keys_at(number, work):
+    """Number in the schedule -> batch, key head, tile of keys.
 
     Heads come in sections, small enough for their Q, dO and sums of dQ to stay in the L2 cache while
     every tile of their keys asks for them. In a section the first keys, which most queries see, come first.
     """
-    number = gl.program_id(0)
-    heads = gl.num_programs(0) // work.key_tiles
+    heads = work.total // work.key_tiles
     per_section = work.section * work.key_tiles
     which = number // per_section
     inside = number % per_section

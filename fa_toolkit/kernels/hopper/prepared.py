@@ -13,7 +13,7 @@ import torch
 
 from ..call import output_like
 from ..prepared import Launch
-from .backward_call import backward_launches, padded_rows
+from .backward_call import backward_launches, scratch
 from .backward_configuration import backward_config
 from .configuration import forward_config
 from .counters import counter_for
@@ -146,15 +146,13 @@ class PreparedBackward:
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """dQ, dK, dV, on the current device and stream; dlse in every call or in none."""
         config = backward_config(q.shape[3], q.shape[2], k.shape[2], self.causal)
-        rows = q.shape[0] * q.shape[1] * padded_rows(q.shape[2], config)
-        stats = torch.empty(rows, 2, dtype=torch.float32, device=q.device)
-        sums = torch.empty(rows, q.shape[3], dtype=torch.float32, device=q.device)
+        held = scratch(q, config)
         grads = output_like(q), output_like(k), output_like(v)
-        given = (q, k, v, o, lse, do, *(() if dlse is None else (dlse,)), *grads, stats, sums)
+        given = (q, k, v, o, lse, do, *(() if dlse is None else (dlse,)), *grads, *held)
         if self._prepared is None:
             apart: list[Any] = [x.detach() for x in given]
-            described: Any = backward_launches  # twelve tensors in one tuple
-            saved = (*apart[:6], None if dlse is None else apart[6], *apart[-5:])
+            described: Any = backward_launches  # thirteen tensors in one tuple
+            saved = (*apart[:6], None if dlse is None else apart[6], *apart[-6:])
             launches = described(
                 *saved, causal=self.causal, scale=self.scale, config=config,
                 programs=processors(q.device),
