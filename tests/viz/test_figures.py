@@ -37,6 +37,9 @@ FIGURES: dict[str, Callable[..., Figure]] = {
     "ladder": lambda **k: ladder_figure("a100-40", tensor=("s", 2**25), **k),
     "ladder-h200": lambda **k: ladder_figure("h200", **k),
     "roofline": lambda **k: viz.roofline_figure("h200", {"flash": 300.0, "decode": 1.0}, **k),
+    "roofline-right": lambda **k: viz.roofline_figure(
+        "h200", {"standard": 42.2, "flash, requested": 124.0, "flash, read only once": 2048.0}, **k
+    ),
     "traffic": lambda **k: viz.traffic_bars(SQUARE, TileShape(64, 64), **k),
     "traffic-heads": lambda **k: viz.traffic_bars(
         AttentionProblem(2, 8, 2, 1, 5000, 64, causal=True), TileShape(16, 64), **k

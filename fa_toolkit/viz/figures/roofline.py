@@ -151,8 +151,13 @@ def _point(
         ax.annotate(label, (x, y), (-10, 4) if left else (10, -5), textcoords="offset points",
                     va="bottom" if left else "top", ha="right" if left else "left", bbox=clear)  # fmt: skip
         return
-    slope = y < ax.get_ylim()[1] / 3  # under the slope there is room to the right only
+    # under the slope there is room to the right only, near the right end to the left
+    side, shift, anchor = "center", 0, 0.5
+    if y < ax.get_ylim()[1] / 3:
+        side, shift, anchor = "left", -8, 0.06
+    elif ax.transAxes.inverted().transform(ax.transData.transform((x, y)))[0] > 0.7:
+        side, shift, anchor = "right", 80, 0.66
     thread = {"arrowstyle": "-", "color": colour("soft", theme), "lw": 0.8, "shrinkB": 6,
-              "relpos": (0.06 if slope else 0.5, 1)}  # fmt: skip
-    ax.annotate(label, (x, y), (-8 if slope else 0, -10 - 20 * below), textcoords="offset points",
-                va="top", ha="left" if slope else "center", zorder=5, arrowprops=thread, bbox=clear)  # fmt: skip
+              "relpos": (anchor, 1)}  # fmt: skip
+    ax.annotate(label, (x, y), (shift, -10 - 20 * below), textcoords="offset points",
+                va="top", ha=side, zorder=5, arrowprops=thread, bbox=clear)  # fmt: skip
