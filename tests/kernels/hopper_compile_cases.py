@@ -123,7 +123,8 @@ def compile_case(name: str) -> dict[str, Any]:
     options = {"causal": causal, "scale": d**-0.5}
     Warmup.asked, Warmup.compiled = f"hopper_{which}_kernel", None
     call = importlib.import_module(f"fa_toolkit.kernels.hopper.{which}_call")
-    choose = importlib.import_module("fa_toolkit.kernels.hopper.configuration")
+    home = "configuration" if which == "forward" else "backward_configuration"
+    choose = importlib.import_module(f"fa_toolkit.kernels.hopper.{home}")
     with no_gpu():
         if which == "forward":
             call.hopper_forward(q, k, v, **options)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import hopper_mutants_backward as backward
 import hopper_mutants_forward as forward
-from hopper_simulator_cases import Mistake, run_backward, run_forward
+from hopper_simulator_cases import Case, Mistake, run_backward, run_forward
 from hopper_simulator_kernels import plant
 
 EVERY: dict[str, Mistake] = {
@@ -19,13 +19,20 @@ EVERY: dict[str, Mistake] = {
 }
 
 
+def cases(which: str) -> list[Case]:
+    """Every run of that pass that a mistake may be noticed by."""
+    own = [mistake.case for name, mistake in EVERY.items() if name.startswith(which)]
+    always = backward.CASES if which == "backward" else forward.CASES
+    return list(dict.fromkeys([*always, *filter(None, own)]))
+
+
 def notice(name: str, folder: Path) -> str:
     """What the first run that goes wrong says; nothing if all go well."""
     mistake = EVERY[name]
     is_backward = name.startswith("backward")
-    run, cases = (run_backward, backward.CASES) if is_backward else (run_forward, forward.CASES)
-    modules = plant(mistake.edits, folder)
-    for case in (*filter(None, [mistake.case]), *cases):
+    run, rest = (run_backward, backward.CASES) if is_backward else (run_forward, forward.CASES)
+    modules = plant(mistake.edits, folder, ["backward_call" if is_backward else "forward_call"])
+    for case in (*filter(None, [mistake.case]), *rest):
         try:
             run(modules, case)
         except Exception as error:  # a crash is a notice as much as a wrong number

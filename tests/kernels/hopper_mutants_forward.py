@@ -10,7 +10,7 @@ from hopper_simulator_cases import Case, Mistake, planted, switches_of
 
 #: sizes that between them have several tiles of rows for each program, edges, groups of heads, a
 #: second call, rows without keys
-LISTS = Case(150, 400, hq=4, hk=2, b=2, seed=1)
+LISTS = Case(130, 200, hq=4, hk=2, b=2, seed=1)
 CASES = (
     Case(200, 333, True, calls=2),
     LISTS,
@@ -24,49 +24,50 @@ ALONE = Case(200, 333, True, multiprocessors=1,
              switches=switches_of(groups=1, pingpong=False, per_sm=1, q_regs=True, q_buffers=1))  # fmt: skip
 #: fewer tiles of keys than slots: only Q's own barriers hold its producer back
 SHORT = Case(300, 100, multiprocessors=1, switches=switches_of(q_regs=True, q_buffers=1))
+HALVED = Case(200, 328, True, switches=switches_of(halved=True))
 SNAKE = Case(330, 200, hq=2, hk=2, multiprocessors=4, switches=switches_of(schedule=1))
 
 READ: dict[str, Mistake] = {
     "slot given back while its products read it": planted(
-        "forward_consumer",
+        "forward",
         "    if plan.overlap:\n        acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))\n"
-        "    release(shared.empty.index(slot))\n    acc = acc *",
+        "    release(shared.empty.index(slot))\n    acc =",
         "    release(shared.empty.index(slot))\n    if plan.overlap:\n"
-        "        acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))\n    acc = acc *",
+        "        acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))\n    acc =",
     ),
     "slot after the last rows given back early": planted(
-        "forward_consumer",
+        "forward",
         "    acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))\n"
-        "    release(shared.empty.index(slot))\n    p16 = packed",
+        "    release(shared.empty.index(slot))\n    pairs = pairs_of",
         "    release(shared.empty.index(slot))\n"
-        "    acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))\n    p16 = packed",
+        "    acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))\n    pairs = pairs_of",
     ),
     "next slot not awaited": planted(
-        "forward_consumer", "    mbarrier.wait(shared.full.index(next_slot), next_phase)\n", ""
+        "forward", "    mbarrier.wait(shared.full.index(next_slot), next_phase)\n", ""
     ),
     "slot of the next rows not awaited": planted(
-        "forward_consumer",
-        "    mbarrier.wait(shared.full.index(next_slot), next_phase, pred=number < work.total)\n",
+        "forward",
+        "    mbarrier.wait(shared.full.index(next_slot), next_phase, pred=n > 0)\n",
         "",
     ),
     "producer does not wait for an empty slot": planted(
-        "forward_producer", "    mbarrier.wait(shared.empty.index(slot), phase ^ 1)\n", ""
+        "forward", "    mbarrier.wait(shared.empty.index(slot), phase ^ 1)\n", ""
     ),
     "parity never flips": planted(
         "protocol", "gl.where(wrap, phase ^ 1, phase)", "phase"
     ),
     "Q replaced while it is read": planted(
-        "forward_producer",
+        "forward",
         "        mbarrier.wait(shared.q_empty.index(buffer + g), parity ^ 1)\n",
         "",
         Case(330, 300, multiprocessors=1),
     ),
     "parity of Q as if it had one buffer": planted(
-        "forward_consumer", "turn // plan.q_buffers % 2)", "turn % 2)",
+        "forward", "turn // plan.q_buffers % 2)", "turn % 2)",
         Case(330, 300, multiprocessors=1, switches=switches_of(q_regs=False, q_buffers=2)),
     ),
     "one warp speaks for four that load Q": planted(
-        "forward_consumer",
+        "forward",
         "        q = q.load(left_layout(scores_layout(plan)))\n"
         "        mbarrier.arrive(shared.q_empty.index(buffer), count=1)\n",
         "        q = q.load(left_layout(scores_layout(plan)))\n"
@@ -74,27 +75,27 @@ READ: dict[str, Mistake] = {
         ALONE,
     ),
     "Q in registers: buffer given back before it is loaded": planted(
-        "forward_consumer",
+        "forward",
         "        q = q.load(left_layout(scores_layout(plan)))\n"
         "        mbarrier.arrive(shared.q_empty.index(buffer), count=1)\n",
         "        mbarrier.arrive(shared.q_empty.index(buffer), count=1)\n"
         "        q = q.load(left_layout(scores_layout(plan)))\n",
         SHORT,
     ),
-    "number stored after the arrival that announces it": planted(
-        "forward_producer",
-        "        mbarrier.expect(full, 0, pred=wanted ^ True)\n",
-        "        mbarrier.expect(full, 0, pred=wanted ^ True)\n"
-        "        shared.number.index(buffer + g).store(gl.full([1], 0, gl.int32, ONE) + number)\n",
+    "place told after the arrival that announces it": planted(
+        "forward",
+        "        mbarrier.expect(full, 0, pred=n == 0)\n",
+        "        mbarrier.expect(full, 0, pred=n == 0)\n"
+        "        tell(shared.place.index(4 * (buffer + g) + 3), n, 1)\n",
     ),
     "O overwritten while it is stored": planted(
-        "forward_consumer", "        tma.store_wait(0)  # the O before has left its buffer\n", "",
+        "forward", "        tma.store_wait(0)  # the O before has left its buffer\n", "",
         Case(330, 300, multiprocessors=1),
     ),
     "program ends before O is read": planted(
-        "forward_consumer", "        turn += 1\n    tma.store_wait(0)\n", "        turn += 1\n"
+        "forward", "        turn += 1\n    tma.store_wait(0)\n", "        turn += 1\n"
     ),
-    "no fence after O is stored": planted("forward_consumer", "    fence_async_shared()\n", ""),
+    "no fence after O is stored": planted("forward", "    fence_async_shared()\n", ""),
     "one arrival too few": planted(
         "forward", "barriers(plan.stages, plan.groups)", "barriers(plan.stages, plan.groups + 1)"
     ),
@@ -102,27 +103,27 @@ READ: dict[str, Mistake] = {
         "forward", "barriers(plan.stages, plan.groups)", "barriers(plan.stages, 1)"
     ),
     "scores used before their wait": planted(
-        "forward_consumer",
+        "forward",
         "        pass_turn(GROUP, plan.groups, plan.pingpong)\n"
         "        s = warpgroup_mma_wait(1, deps=(s,))\n",
         "        pass_turn(GROUP, plan.groups, plan.pingpong)\n",
     ),
     "scores awaited one product too late": planted(
-        "forward_consumer",
+        "forward",
         "        pass_turn(GROUP, plan.groups, plan.pingpong)\n"
         "        s = warpgroup_mma_wait(1, deps=(s,))\n",
         "        pass_turn(GROUP, plan.groups, plan.pingpong)\n"
         "        s = warpgroup_mma_wait(2, deps=(s,))\n",
     ),
     "first turn not given": planted(
-        "forward_consumer", "    if plan.groups - 1 == GROUP:", "    if plan.groups == GROUP:"
+        "forward", "    if plan.groups - 1 == GROUP:", "    if plan.groups == GROUP:"
     ),
     "turn passed to oneself": planted("protocol", "(GROUP + 1) % GROUPS", "GROUP"),
     "named barrier of the compiler": planted(
         "protocol", "FIRST_BARRIER = gl.constexpr(8)", "FIRST_BARRIER = gl.constexpr(2)"
     ),
     "bytes of one tile for two": planted(
-        "forward_producer", "mbarrier.expect(full, 2 * K_BYTES", "mbarrier.expect(full, K_BYTES"
+        "forward", "mbarrier.expect(full, 2 * K_BYTES", "mbarrier.expect(full, K_BYTES"
     ),
     "counter never put back": planted(
         "schedule", "(ticket == work.total - 1)", "(ticket == work.total)"
@@ -131,8 +132,8 @@ READ: dict[str, Mistake] = {
         "schedule", "(ticket == work.total - 1)", "(ticket == work.total - 2)"
     ),
     "no news that there are no more rows": planted(
-        "forward_producer",
-        "    load_q(q_desc, shared, turn, work.total, zero, zero, zero, yes ^ True, plan)\n",
+        "forward",
+        "    load_q(q_desc, shared, turn, zero, zero, zero, zero, plan)\n",
         "",
     ),
 }  # fmt: skip
@@ -154,15 +155,15 @@ BLIND: dict[str, Mistake] = {
         "schedule", "gl.minimum(first + programs, work.total) - 1", "first + programs - 1", SNAKE
     ),
     "head of queries asked for keys": planted(
-        "forward_producer",
-        "        k_at = (b, h // work.group, last * plan.block_n)",
-        "        k_at = (b, h, last * plan.block_n)",
+        "forward",
+        "        k_at = (b, h // work.group, (n - 1) * plan.block_n)",
+        "        k_at = (b, h, (n - 1) * plan.block_n)",
     ),
     "same rows for every group": planted(
-        "forward_producer", "row + g * plan.rows", "row"
+        "forward", "row + g * plan.rows", "row"
     ),
     "values of this tile instead of the one before": planted(
-        "forward_producer",
+        "forward",
         "[v_at[0], v_at[1], v_at[2], 0]",
         "[k_at[0], k_at[1], k_at[2], 0]",
     ),
@@ -171,33 +172,37 @@ BLIND: dict[str, Mistake] = {
     ),
     "one key too many": planted("softmax", "work.len_k - 1 - col", "work.len_k - col", LISTS),
     "one whole tile too many": planted(
-        "forward_consumer", "gl.minimum(seen // plan.block_n", "gl.minimum(seen // plan.block_n + 1"
+        "forward", "gl.minimum(seen // plan.block_n", "gl.minimum(seen // plan.block_n + 1"
     ),
     "rows without keys not guarded": planted("softmax", "if MASKED else m_i", "if False else m_i"),
     "sum of nothing not guarded": planted("softmax", "gl.where(row == 0.0, 1.0, row)", "row"),
     "log-sum-exp in base 2": planted("softmax", "log2(row)) * LN_2", "log2(row))"),
     "sum not rescaled": planted("softmax", " * wide[:, None] + row_sums(p)", " + row_sums(p)"),
     "output not rescaled": planted(
-        "forward_consumer",
+        "forward",
         "    acc = acc * gl.convert_layout(alpha, gl.SliceLayout(1, O_L), assert_trivial=True)[:, None]\n",
         "",
     ),
-    "log-sum-exp past the last row": planted("forward_consumer", "mask=rows < work.len_q", "mask=rows <= work.len_q"),
+    "log-sum-exp past the last row": planted("forward", "mask=rows < work.len_q", "mask=rows <= work.len_q"),
     "log-sum-exp of the first batch": planted(
-        "forward_consumer", "b * work.heads_q + h, gl.int64", "h, gl.int64", LISTS
+        "forward", "b * work.heads_q + h, gl.int64", "h, gl.int64", LISTS
     ),
-    "tiles of rows rounded down": planted("forward_call", "row_tiles = -(-nq //", "row_tiles = (nq //"),
+    "tiles of rows rounded down": planted("forward", "row_tiles = -(-nq //", "row_tiles = (nq //"),
     "ragged keys forgotten": planted(
-        "forward_call", "causal or len_k % config.block_n != 0", "causal", LISTS
+        "forward", "causal or len_k % config.block_n != 0", "causal", LISTS
     ),
     "half a tile off taken for square": planted(
-        "forward_call", "(len_k - len_q) % config.block_n", "(len_k - len_q) % config.rows",
+        "forward", "(len_k - len_q) % config.block_n", "(len_k - len_q) % config.rows",
         Case(200, 264, True),
     ),
+    "half of the first scores for every group": planted(
+        "configuration", "self.rows * (group + 1)", "self.rows", HALVED
+    ),
+    "pairs of P the wrong way round": planted("pairs", "gl.join(low, high)", "gl.join(high, low)"),
     "tall tiles taken for square": planted(
-        "forward_call", "config.rows * config.groups == config.block_n", "True",
+        "forward", "config.rows * config.groups == config.block_n", "True",
         Case(200, 328, True, switches=switches_of(groups=3)),
     ),
-    "group of heads upside down": planted("forward_call", "hq // hk, row_tiles", "hk, row_tiles"),
-    "scale in natural units": planted("forward_call", "scale * LOG2_E", "scale"),
+    "group of heads upside down": planted("forward", "hq // hk, row_tiles", "hk, row_tiles"),
+    "scale in natural units": planted("forward", "scale * LOG2_E", "scale"),
 }  # fmt: skip

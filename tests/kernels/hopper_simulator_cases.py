@@ -71,9 +71,9 @@ class Mistake:
     case: Case | None = None
 
 
-def planted(file: str, old: str, new: str, case: Case | None = None) -> Mistake:
-    """One text replaced in one file of the Hopper folder."""
-    return Mistake((Edit(file, old, new),), case)
+def planted(files: str, old: str, new: str, case: Case | None = None) -> Mistake:
+    """One text replaced in the Hopper folder, in the one file of that beginning that has it."""
+    return Mistake((Edit(files, old, new),), case)
 
 
 def switches_of(**switches: Any) -> tuple[tuple[str, Any], ...]:
@@ -136,7 +136,7 @@ def _forward_choice(modules: Modules, case: Case) -> Any:
 
 
 def _backward_choice(modules: Modules, case: Case) -> Any:
-    choose = modules["configuration"].backward_config
+    choose = modules["backward_configuration"].backward_config
     return choose(case.d, case.nq, case.nk, case.causal)
 
 

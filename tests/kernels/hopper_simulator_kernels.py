@@ -39,40 +39,41 @@ _NUMBERS = itertools.count()
 
 @dataclass(frozen=True)
 class Edit:
-    """`old` occurs once in `file` (a name without .py); `new` stands there instead."""
+    """`old` occurs once in the files whose names begin with `files`; `new` stands there instead."""
 
-    file: str
+    files: str
     old: str
     new: str
 
 
-def plant(edits: Sequence[Edit], folder: Path) -> dict[str, ModuleType]:
-    """The modules of the Hopper folder by their names, with `edits` made."""
+def plant(
+    edits: Sequence[Edit], folder: Path, doors: Sequence[str] = ("forward_call", "backward_call")
+) -> dict[str, ModuleType]:
+    """The modules of the Hopper folder that `doors` need, by their names, with `edits` made."""
     name = f"fa_toolkit.kernels._hopper_{next(_NUMBERS)}"
     place = folder / name.rpartition(".")[2]
     place.mkdir()
-    for path in FOLDER.glob("*.py"):
-        text = path.read_text(encoding="utf-8")
-        for edit in edits:
-            if edit.file == path.stem:
-                times = text.count(edit.old)
-                assert times == 1, f"{edit.old!r} occurs {times} times in {path.name}"
-                text = text.replace(edit.old, edit.new)
+    texts = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py")}
+    for edit in edits:
+        holders = [key for key in texts if key.startswith(edit.files) and edit.old in texts[key]]
+        times = sum(texts[key].count(edit.old) for key in holders)
+        assert times == 1, f"{edit.old!r} occurs {times} times in {edit.files}*.py: {holders}"
+        texts[holders[0]] = texts[holders[0]].replace(edit.old, edit.new)
+    for key, text in texts.items():
         text = text.replace("fa_toolkit.kernels.hopper.", f"{name}.")
-        (place / path.name).write_text(text, encoding="utf-8")
+        (place / key).write_text(text, encoding="utf-8")
     spec = importlib.util.spec_from_file_location(
         name, place / "__init__.py", submodule_search_locations=[str(place)]
     )
     assert spec and spec.loader
     sys.modules[name] = package = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(package)
-    found = {p.stem: importlib.import_module(f"{name}.{p.stem}") for p in _modules(place)}
+    for door in doors:
+        importlib.import_module(f"{name}.{door}")
+    own = f"{name}."
+    found = {key.removeprefix(own): sys.modules[key] for key in sys.modules if key.startswith(own)}
     _simulate(found)
     return found
-
-
-def _modules(folder: Path) -> list[Path]:
-    return [path for path in sorted(folder.glob("*.py")) if path.stem != "__init__"]
 
 
 # ------------------------------------------------------------------ one module's names

@@ -14,6 +14,7 @@ from hopper_simulator_memory import Allocation, Barrier, Barriers, Tile, named_b
 from hopper_simulator_registers import Pointer, Register, Scalar, as_tensor, torch_dtype
 from triton.experimental.gluon import language as gluon_language
 
+FLOATS, INTEGERS = ("float32", "bfloat16", "float16"), ("int16", "int32", "int64")
 SHARED_LIMIT = 227 * 1024  # bytes of one program on Hopper
 
 
@@ -63,7 +64,11 @@ def _inline(text: str, constraints: str, args: Sequence[Register], **_: Any) -> 
         return args[0]
     if found := _PAIR.fullmatch(text):
         kind = torch.bfloat16 if found[1] == "bf16" else torch.float16
-        return Register(args[0].x.to(kind))
+        halves = [arg.x.to(kind) for arg in args]
+        if len(halves) == 1:  # neighbours of one tensor share a register
+            return Register(halves[0])
+        low, high = (half.view(torch.int16).to(torch.int32) for half in halves)
+        return Register((high << 16) | (low & 0xFFFF))
     if found := re.fullmatch(r"(\S+) \$0, \$1;", text):
         return Register(_UNARY[found[1]](args[0].x))
     if re.search(r"@\w+ st\.volatile", text) and text.endswith("mov.b32 $0, $1; }"):
@@ -208,8 +213,7 @@ tma = SimpleNamespace(
     store_wait=store_wait,
 )  # fmt: skip
 gl = SimpleNamespace(
-    float32=gluon_language.float32, bfloat16=gluon_language.bfloat16,
-    float16=gluon_language.float16, int32=gluon_language.int32, int64=gluon_language.int64,
+    **{kind: getattr(gluon_language, kind) for kind in (*FLOATS, *INTEGERS)},
     **dict.fromkeys(("BlockedLayout", "DotOperandLayout", "NVMMADistributedLayout"), _token),
     **dict.fromkeys(("SliceLayout", "SwizzledSharedLayout", "AutoLayout"), _token),
     NVMMASharedLayout=SimpleNamespace(get_default_for=_token),

@@ -40,8 +40,9 @@ class Allocation:
     def touch(self, part: Region, source: Any, time: int, clock: Clock, *, write: bool) -> None:
         """An access by event `time` of `source`, made by someone who knows `clock`."""
         for (other, place, wrote), when in self.seen.items():
-            if (write or wrote) and other is not source and clock.get(other, 0) < when:
-                check(not self.common(part, place), self._race(source, write, other, wrote))
+            if (write or wrote) and other is not source and clock.get(other, 0) < when:  # noqa: SIM102
+                if self.common(part, place):
+                    raise RuleError(self._race(source, write, other, wrote))
         self.seen[source, part, write] = time
 
     def _race(self, source: Any, write: bool, other: Any, wrote: bool) -> str:

@@ -10,7 +10,7 @@ import torch
 from hopper_simulator import check
 from triton.experimental.gluon import language as gluon_language
 
-_KINDS = ("bfloat16", "float16", "float32", "float64", "int1", "int8", "int32", "int64")
+_KINDS = ("bfloat16", "float16", "float32", "float64", "int1", "int8", "int16", "int32", "int64")
 _TORCH = {
     getattr(gluon_language, kind, None): getattr(torch, "bool" if kind == "int1" else kind)
     for kind in _KINDS

@@ -76,6 +76,10 @@ VARIED = [
     Case(200, 333, True, calls=2), Case(330, 512, hq=4, hk=2), Case(33, 7, True, hq=2, hk=2),
     Case(150, 400, True, hq=4, multiprocessors=3), Case(260, 200, multiprocessors=5),
 ]  # fmt: skip
+FORWARD_SIZES += [
+    Case(200, 200 + more, True, seed=20 + more, switches=(("halved", True), ("joined", joined)))
+    for more, joined in ((0, True), (128, True), (-128, False), (64, True))
+]
 FORWARD = FORWARD_TILES + FORWARD_SIZES + _varied(VARIED, FORWARD_VARIANTS)
 
 # ------------------------------------------------------------------ backward
@@ -93,8 +97,17 @@ BACKWARD_SIZES = [
     Case(140, 200, d=128, seed=5),
     Case(200, 140, True, d=128, layout="bnhd", dlse=True, seed=6),
 ]
-BACKWARD_VARIANTS: tuple[dict[str, Any], ...] = ()
-BACKWARD = BACKWARD_TILES + BACKWARD_SIZES + _varied(VARIED, BACKWARD_VARIANTS)
+BACKWARD_VARIANTS: tuple[dict[str, Any], ...] = (
+    {"late": False}, {"late": False, "prefetch": True}, {"prefetch": True}, {"turns": True},
+    {"turns": True, "prefetch": True}, {"late": False, "turns": True}, {"rounded_p": True},
+    {"fresh": False}, {"stages": 3}, {"stages": 3, "prefetch": True}, {"section": 1},
+    {"block_m": 128}, {"block_m": 128, "late": False},
+)  # fmt: skip
+BACKWARD_VARIED = [
+    Case(130, 200, True), Case(150, 140, hq=4, hk=2), Case(130, 7, True, hq=2, hk=2),
+    Case(100, 264, True, hq=4, dlse=True), Case(190, 200),
+]  # fmt: skip
+BACKWARD = BACKWARD_TILES + BACKWARD_SIZES + _varied(BACKWARD_VARIED, BACKWARD_VARIANTS)
 
 
 def _wide(cases: list[Case]) -> list[Case]:
@@ -106,8 +119,6 @@ def _wide(cases: list[Case]) -> list[Case]:
 
 
 def _run(run: Any, modules: Modules, case: Case) -> None:
-    if run is run_backward and "backward_call" not in modules:
-        pytest.skip("the Hopper folder has no backward")
     if unknown := unknown_switches(modules, case, run):
         pytest.skip(f"the configuration has no {', '.join(unknown)}")
     run(modules, case)
@@ -140,12 +151,11 @@ def test_mistake_is_noticed(name: str, tmp_path: Path) -> None:
     assert hopper_mutants.notice(name, tmp_path), f"no run noticed: {name}"
 
 
-def test_real_kernels_pass_what_notices_mistakes(real: Modules) -> None:
-    for name, mistake in hopper_mutants.EVERY.items():
-        run = run_backward if name.startswith("backward") else run_forward
-        if mistake.case:
-            _run(run, real, mistake.case)
-    for case in hopper_mutants.forward.CASES:
-        _run(run_forward, real, case)
-    for case in hopper_mutants.backward.CASES:
-        _run(run_backward, real, case)
+@pytest.mark.parametrize("case", hopper_mutants.cases("forward"), ids=lambda case: case.name)
+def test_real_forward_passes_what_notices_mistakes(real: Modules, case: Case) -> None:
+    run_forward(real, case)
+
+
+@pytest.mark.parametrize("case", hopper_mutants.cases("backward"), ids=lambda case: case.name)
+def test_real_backward_passes_what_notices_mistakes(real: Modules, case: Case) -> None:
+    run_backward(real, case)
