@@ -16,7 +16,7 @@ try:
 except (ImportError, AttributeError):  # `gluon_names` says so
     ir: Any = None  # type: ignore[no-redef]
 
-    def builtin(function: Any) -> Any:  # type: ignore[no-redef]
+    def builtin(function: Any) -> Any:
         """Stand-in."""
         return function
 
