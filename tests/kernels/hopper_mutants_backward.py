@@ -13,12 +13,13 @@ CASES = (
 )
 LISTS, GROUPED = CASES[1], CASES[3]
 IN_STEP = Case(100, 140, True, switches=switches_of(late=False))
+DRAWN = Case(60, 300, True, hq=1, multiprocessors=1, switches=switches_of(persistent=True))
 PREFETCHED = Case(100, 140, True, switches=switches_of(prefetch=True))
 
 READ: dict[str, Mistake] = {
     "the other half of dS not awaited": planted(
         "backward",
-        '        half_written("sync", before, 1 - GROUP, plan)\n    shared.ds',
+        '        half_written("sync", link, 1 - GROUP, plan)\n    shared.ds',
         "        pass\n    shared.ds",
     ),
     "the other half of the last dS not awaited": planted(
@@ -41,13 +42,13 @@ READ: dict[str, Mistake] = {
              "    if not plan.late:\n        named"),
     )),
     "nobody says that the slots of dS are free at first": planted(
-        "backward", '        half_written("arrive", before, GROUP, plan)\n', "        pass\n"
+        "backward", '        half_written("arrive", link, GROUP, plan)\n', "        pass\n"
     ),
     "one barrier for all slots of dS": planted(
-        "backward", "GROUP * plan.stages + slot", "GROUP * plan.stages"
+        "backward", "(plan.stages + 1) + which", "(plan.stages + 1)"
     ),
     "K overwritten while the other group reads it": planted(
-        "backward", '    named_barrier("sync", FINAL_BARRIER, 256)\n    at =', "    at ="
+        "backward", '        named_barrier("sync", FINAL_BARRIER, 256)\n    dv_tile', "        pass\n    dv_tile"
     ),
     "share of dQ overwritten while it is added": planted(
         "backward", "    tma.store_wait(0)  # the share before has been read\n", ""
@@ -57,10 +58,12 @@ READ: dict[str, Mistake] = {
     ),
     "no fence after the share of dQ": planted("backward_sums", "    fence_async_shared()\n", ""),
     "no fence after dK and dV": planted(
-        "backward", "    fence_async_shared()\n    tma", "    tma"
+        "backward",
+        "    fence_async_shared()\n    tma.async_copy_shared_to_global(dk",
+        "    tma.async_copy_shared_to_global(dk",
     ),
     "program ends before dK and dV are read": planted(
-        "backward", "dv_desc, at, dv_tile)\n    tma.store_wait(0)\n", "dv_desc, at, dv_tile)\n"
+        "backward", "index(2), 4)\n    tma.store_wait(0)\n", "index(2), 4)\n"
     ),
     "Q given back while dK reads it": Mistake((
         Edit("backward", "    release(shared.q_empty.index(slot))\n", ""),
@@ -71,7 +74,7 @@ READ: dict[str, Mistake] = {
         "backward", "    mbarrier.wait(shared.do_full.index(slot), phase)\n", ""
     ),
     "Q not awaited": planted(
-        "backward", "        mbarrier.wait(shared.q_full.index(slot), phase)\n", ""
+        "backward", "        mbarrier.wait(shared.q_full.index(slot), phase)\n        turn", "        turn"
     ),
     "next Q not awaited": planted(
         "backward",
@@ -82,6 +85,21 @@ READ: dict[str, Mistake] = {
     "K and V not awaited": planted("backward", "    mbarrier.wait(shared.kv_full, 0)\n", ""),
     "producer does not wait for Q": planted(
         "backward", "    mbarrier.wait(shared.q_empty.index(slot), phase ^ 1)\n", "", GROUPED
+    ),
+    "next K and V in the place of those that dQ reads": planted(
+        "backward",
+        "        mbarrier.wait(shared.kv_empty, turn % 2 ^ 1)\n        load_keys",
+        "        load_keys",
+        DRAWN,
+    ),
+    "dK in the place of dV before it is read": planted(
+        "backward", "    if plan.persistent:\n        tma.store_wait(0)\n    dk_tile", "    dk_tile", DRAWN
+    ),
+    "no news that there are no more keys": planted(
+        "backward", "        tell(shared.place.index(2), -1, 1)\n", "", DRAWN
+    ),
+    "keys drawn without a counter that is 0": planted(
+        "backward_ends", "tl.store(counter_ptr", "tl.store(counter_ptr + 1", DRAWN
     ),
     "bytes of lse and Delta not expected": planted(
         "backward", "q_desc.block_type.nbytes + 8 * plan.block_m", "q_desc.block_type.nbytes"
@@ -145,7 +163,7 @@ BLIND: dict[str, Mistake] = {
     "dK for dV": planted(
         "backward", "to_global(dk_desc, at, dk_tile)", "to_global(dk_desc, at, dv_tile)"
     ),
-    "dK without the scale": planted("backward", "(dk * work.scale)", "dk"),
+    "dK without the scale": planted("backward", "dk * work.scale, dv", "dk, dv"),
     "dQ without the scale": planted("backward", "(sums * scale)", "sums"),
     "dS without Delta": planted("backward", "(dp - delta[None, :])", "dp"),
     "gradient of lse with the wrong sign": planted("backward", "delta -=", "delta +=", LISTS),

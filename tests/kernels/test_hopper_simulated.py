@@ -102,6 +102,8 @@ BACKWARD_VARIANTS: tuple[dict[str, Any], ...] = (
     {"turns": True, "prefetch": True}, {"late": False, "turns": True}, {"rounded_p": True},
     {"fresh": False}, {"stages": 3}, {"stages": 3, "prefetch": True}, {"section": 1},
     {"block_m": 128}, {"block_m": 128, "late": False},
+    {"persistent": True}, {"persistent": True, "late": False},
+    {"persistent": True, "prefetch": True}, {"persistent": True, "turns": True},
 )  # fmt: skip
 BACKWARD_VARIED = [
     Case(130, 200, True), Case(150, 140, hq=4, hk=2), Case(130, 7, True, hq=2, hk=2),
