@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from .backward_products import (
     as_left,
+    fresh,
     grads_layout,
     issue_grad_p,
     issue_grad_q,
@@ -82,17 +83,24 @@ def statistics(shared, slot, WHICH: gl.constexpr, plan: gl.constexpr):
 
 
 @gluon.jit
+def slot_before(slot, plan: gl.constexpr):
+    """The slot of the step before."""
+    return gl.where(slot == 0, plan.stages - 1, slot - 1)
+
+
+@gluon.jit
 def step(
-    sums_desc, shared, work, s, dk, dv, slot, phase, before, link, place_before, place, key, row,
+    sums_desc, shared, work, s, dk, dv, slot, phase, link, place_before, place, key, row,
     GROUP: gl.constexpr, LAST: gl.constexpr, plan: gl.constexpr,
 ):  # fmt: skip
-    """One tile of queries. Its slot of Q is full; slot and place `before` are those of the step before."""
+    """One tile of queries, whose slot of Q is full; `before` names what is of the step before."""
     DTYPE: gl.constexpr = shared.q.dtype
+    before = slot_before(slot, plan)
     q = shared.q.index(slot).reshape(plan.q_tile)
     do = shared.do.index(slot).reshape(plan.q_tile)
     # step: recompute, beside dP
     s, dp, lse = scores_and_grad_p(s, shared, slot, phase, GROUP, plan)
-    p = probabilities(s, lse, key, row, work, plan)
+    p = probabilities(s, lse, key + fresh(slot, plan), row, work, plan)
     p_low = rounded(p, DTYPE, plan)
 
     # step: grad_v
@@ -146,9 +154,8 @@ def walk(
     first, n = queries_of(key, work, plan)
     row = first * BLOCK_M
     end = work.query_tiles * BLOCK_M
-    base = (b * work.heads_kv + h_kv) * work.group * end  # where this head begins in the sums
+    place = (b * work.heads_kv + h_kv) * work.group * end + row  # in the sums
     key = key + GROUP * plan.kv_tile[0]
-    before = gl.where(slot == 0, plan.stages - 1, slot - 1)
     link = gl.to_tensor(plan.stages)
     place_before = gl.to_tensor(-BLOCK_M)  # nowhere: there is no step before
     dk = gl.full(plan.kv_tile, 0.0, gl.float32, grads_layout(plan))
@@ -161,26 +168,26 @@ def walk(
         s = warpgroup_mma_wait(0, deps=(issue_scores(shared, slot, GROUP, plan),))
     for _ in range(0, n * work.group - (1 if plan.prefetch else 0)):
         s, dk, dv, next_slot, phase = step(
-            sums_desc, shared, work, s, dk, dv, slot, phase, before, link, place_before, base + row, key, row,
+            sums_desc, shared, work, s, dk, dv, slot, phase, link, place_before, place, key, row,
             GROUP, False, plan,
         )  # fmt: skip
-        before = slot
         link = slot
-        place_before = base + row
         slot = next_slot
+        place_before = place
         row += BLOCK_M
-        ended = row == end
+        place += BLOCK_M
+        ended = row == end  # the next head of the group
         row = gl.where(ended, first * BLOCK_M, row)
-        base = gl.where(ended, base + end, base)  # the next head of the group
+        place = gl.where(ended, place + row, place)
     if plan.prefetch:
         s, dk, dv, next_slot, phase = step(
-            sums_desc, shared, work, s, dk, dv, slot, phase, before, link, place_before, base + row, key, row,
+            sums_desc, shared, work, s, dk, dv, slot, phase, link, place_before, place, key, row,
             GROUP, True, plan,
         )  # fmt: skip
-        before = slot
-        place_before = base + row
+        place_before = place
         slot = next_slot
     if plan.late:
+        before = slot_before(slot, plan)
         half_written("sync", before, 1 - GROUP, plan)
         dq = warpgroup_mma_wait(0, deps=(issue_grad_q(shared, before, GROUP, plan),))
     if plan.persistent:
