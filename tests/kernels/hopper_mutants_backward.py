@@ -121,7 +121,8 @@ BLIND: dict[str, Mistake] = {
         "backward", "gl.where(last, h + 1, h)", "h", GROUPED
     ),
     "dQ of every head goes to the first": planted(
-        "backward", "gl.where(ended, base + end, base)", "base", GROUPED
+        "backward", "gl.where(ended, place + row, place)", "gl.where(ended, place + row - end, place)",
+        GROUPED,
     ),
     "the next head begins at its first row": planted(
         "backward", "gl.where(ended, first * BLOCK_M, row)", "gl.where(ended, 0, row)", GROUPED
