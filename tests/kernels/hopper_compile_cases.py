@@ -69,6 +69,8 @@ def machine_code(compiled: Any) -> dict[str, Any]:
         "products": operations["HGMMA"],
         "handed_out": operations["USETMAXREG"],
         "added": operations["UTMAREDG"],
+        # one arrival of the group before each product instead of before many
+        "serialised": operations["WARPGROUP"] > operations["HGMMA"],
         "remarks": [line.strip() for line in remarks.splitlines() if "erformance" in line],
         "loops": loops(code),
     }

@@ -23,8 +23,9 @@ from fa_toolkit.kernels.hopper import gluon_names
 if why := gluon_names.why_absent():
     pytest.skip(f"no Hopper kernels here: {why.en}", allow_module_level=True)
 
-DEFAULT = ("forward-128-causal", "forward-64-full", "backward-128-causal")
+DEFAULT = ("forward-128-causal", "backward-128-causal")
 MORE = (
+    "forward-64-full",
     "forward-128-full",
     "forward-64-causal",
     "forward-256-causal",
@@ -40,7 +41,7 @@ MORE = (
 SHARED_LIMIT = 232_448  # bytes a block may have, compute capability 9.0
 #: instructions that spill in a loop over tiles of keys (backward: of rows); all are reloads of
 #: scalars, descriptors and addresses, which the uniform registers do not hold
-SPILLS: dict[str, int] = {}
+SPILLS = {"backward-128-causal": 4}  # Triton 3.6; 1 with 3.7
 BATCH = 3  # cases compiled in one process
 
 
@@ -76,6 +77,7 @@ def _is_as_it_should(name: str, found: dict[str, Any]) -> None:
     assert found["handed_out"]
     assert found["given"] <= found["registers"] * (found["groups"] + 1)
     assert found["products"]
+    assert not found["serialised"]
     assert not found["remarks"], "the assembler serialised the products"
     inner = [loop for loop in found["loops"] if _is_of_tiles(name, loop)]
     assert inner
