@@ -132,9 +132,12 @@ READ: dict[str, Mistake] = {
         "schedule", "(ticket == work.total - 1)", "(ticket == work.total - 2)"
     ),
     "no news that there are no more rows": planted(
+        "forward", "gl.where(number < work.total, n, 0)", "n"
+    ),
+    "Q of the next rows with the place of these": planted(
         "forward",
-        "    load_q(q_desc, shared, turn, zero, zero, zero, zero, plan)\n",
-        "",
+        "load_q(q_desc, shared, turn + 1, next_b, next_h, next_row, next_n, plan)",
+        "load_q(q_desc, shared, turn + 1, b, h, row, next_n, plan)",
     ),
 }  # fmt: skip
 
@@ -156,8 +159,8 @@ BLIND: dict[str, Mistake] = {
     ),
     "head of queries asked for keys": planted(
         "forward",
-        "        k_at = (b, h // work.group, (n - 1) * plan.block_n)",
-        "        k_at = (b, h, (n - 1) * plan.block_n)",
+        "k_at = (b, h // work.group, (n - 1 - i) * plan.block_n)",
+        "k_at = (b, h, (n - 1 - i) * plan.block_n)",
     ),
     "same rows for every group": planted(
         "forward", "row + g * plan.rows", "row"
