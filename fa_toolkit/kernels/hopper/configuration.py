@@ -54,6 +54,11 @@ class Config:
         return "-".join(parts) or "default"
 
     @property
+    def early_q(self) -> bool:
+        """Whether Q of the next rows may come before these are done: there is room for it."""
+        return self.joined and (self.q_regs or self.q_buffers > 1)
+
+    @property
     def threads(self) -> int:
         """Threads of a program: the producer's warp is counted as a group."""
         return 128 * (self.groups + 1)
@@ -105,9 +110,9 @@ BEST: dict[int, Config] = {
     128: Config(q_regs=True),
     256: Config(block_n=64, share_qo=True, joined=False),
 }
-#: from 2,048 keys on; three groups have 160 registers each: too few for `pin`
+#: three groups read keys and values half as often as two; not chosen by itself
 LONG: dict[int, Config] = BEST | {
-    64: replace(_64, groups=3, consumer_regs=160, producer_regs=32, pin=False),
+    64: replace(_64, groups=3, consumer_regs=160, producer_regs=32),
 }
 SHORT: dict[int, Config] = {
     64: replace(_ONE, per_sm=3, q_buffers=2),
@@ -118,6 +123,4 @@ SHORT: dict[int, Config] = {
 
 def forward_config(d: int, len_q: int, len_k: int, causal: bool) -> Config:
     """What to run for rows of width d."""
-    if min(len_q, len_k) >= 2048:
-        return LONG[d]
     return BEST[d]

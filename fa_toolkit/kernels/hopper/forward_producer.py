@@ -50,35 +50,53 @@ def load_q(q_desc, shared, turn, b, h, row, n, plan: gl.constexpr):
 
 
 @gluon.jit
+def place_of(number, work, plan: gl.constexpr):
+    """Number in the schedule -> batch, head, first row, tiles of keys; 0 tiles where there is none."""
+    ROWS: gl.constexpr = plan.rows * plan.groups
+    b, h, tile = rows_at(number, work, plan.causal)
+    n = key_tiles(tile * ROWS, ROWS, work, plan.causal, plan.block_n)
+    return b, h, tile * ROWS, gl.where(number < work.total, n, 0)
+
+
+@gluon.jit
 def producer(q_desc, k_desc, v_desc, shared, work, plan: gl.constexpr):
     """Brings Q, K and V of every tile of rows that this program draws."""
-    ROWS: gl.constexpr = plan.rows * plan.groups
     slot = gl.to_tensor(0)
     phase = gl.to_tensor(0)
     turn = gl.to_tensor(0)
     zero = gl.to_tensor(0)
     v_at = (zero, zero, zero)
     yes = zero == 0
-    number = gl.program_id(0)
-    while number < work.total:
-        # the ticket travels while this tile is loaded
-        ticket = draw(work, plan.schedule)
-        b, h, tile = rows_at(number, work, plan.causal)
-        row = tile * ROWS
-        n = key_tiles(row, ROWS, work, plan.causal, plan.block_n)
-
-        # step: load_kv, from the last tile to the first
-        k_at = (b, h // work.group, (n - 1) * plan.block_n)
-        slot, phase = load_kv(k_desc, v_desc, shared, slot, phase, k_at, v_at, yes, turn > 0, plan)
-        v_at = k_at
+    b, h, row, n = place_of(gl.program_id(0), work, plan)
+    next_b, next_h, next_row, next_n = b, h, row, n
+    if plan.early_q:
         # step: load_q
         load_q(q_desc, shared, turn, b, h, row, n, plan)
-        for i in range(1, n):
+    while n > 0:
+        # the ticket travels while this tile is loaded
+        ticket = draw(work, plan.schedule)
+        for i in range(0, n):
+            # step: load_kv, from the last tile to the first
             k_at = (b, h // work.group, (n - 1 - i) * plan.block_n)
-            slot, phase = load_kv(k_desc, v_desc, shared, slot, phase, k_at, v_at, yes, yes, plan)
+            has_v = (turn > 0) | (i > 0)
+            slot, phase = load_kv(k_desc, v_desc, shared, slot, phase, k_at, v_at, yes, has_v, plan)
             v_at = k_at
+            if plan.early_q:
+                if i == gl.minimum(n - 1, 1):
+                    # Q of the next rows is there long before these are done
+                    number = number_after(ticket, turn + 1, work, plan.schedule)
+                    next_b, next_h, next_row, next_n = place_of(number, work, plan)
+                    load_q(q_desc, shared, turn + 1, next_b, next_h, next_row, next_n, plan)
+            else:
+                if i == 0:
+                    load_q(q_desc, shared, turn, b, h, row, n, plan)
         turn += 1
-        number = number_after(ticket, turn, work, plan.schedule)
-    # the last values, and the news that there is no next tile
+        if plan.early_q:
+            b, h, row, n = next_b, next_h, next_row, next_n
+        else:
+            number = number_after(ticket, turn, work, plan.schedule)
+            b, h, row, n = place_of(number, work, plan)
+    # the last values, and the news that there are no more rows
     load_kv(k_desc, v_desc, shared, slot, phase, v_at, v_at, yes ^ True, yes, plan)
-    load_q(q_desc, shared, turn, zero, zero, zero, zero, plan)
+    if not plan.early_q:
+        load_q(q_desc, shared, turn, zero, zero, zero, zero, plan)
