@@ -50,6 +50,7 @@ READ: dict[str, Mistake] = {
     "K overwritten while the other group reads it": planted(
         "backward", '        named_barrier("sync", FINAL_BARRIER, 256)\n    dv_tile', "        pass\n    dv_tile"
     ),
+    "dQ of no step before is added": planted("backward_sums", "    if place >= 0:", "    if place < 1 << 30:"),
     "share of dQ overwritten while it is added": planted(
         "backward", "    tma.store_wait(0)  # the share before has been read\n", ""
     ),

@@ -75,7 +75,10 @@ def store_tile(desc: Descriptor, coord: Sequence[Any], src: Tile, *, add: bool =
     whole, part = desc.parts(coord)
     actor.stores_issued += 1
     src.by_engine((actor, "stores"), actor.stores_issued, write=False)
-    if not add:
+    if add:
+        begins = all(0 <= int(c) < n for c, n in zip(coord, desc.x.shape, strict=True))
+        check(begins, "the copy engine refuses to add outside of a tensor")
+    else:
         place = (desc.x.data_ptr(), *(int(c) for c in coord))
         check(place not in m.stored, f"the tile at {place[1:]} is stored twice")
         m.stored.add(place)
@@ -128,8 +131,6 @@ def multiply(
         product = (a.x if left is None else left).float() @ b.x.float()
         out.raw = product + acc.raw if use_acc else product
 
-    if bool(use_acc):
-        check(acc.number <= number, "an accumulator of another actor")
     actor.products.append(run)
     return out
 

@@ -44,10 +44,11 @@ def in_register_order(dq, plan: gl.constexpr):
 
 @gluon.jit
 def add_grad_q(sums_desc, shared, dq, place, GROUP: gl.constexpr, plan: gl.constexpr):
-    """Add this group's share of dQ to the sums of the queries from `place` on; before 0 there are none."""
+    """Add this group's share of dQ to the sums of the queries from `place` on, if that is not before 0."""
     tma.store_wait(0)  # the share before has been read
     own = shared.dq.index(GROUP)
     own.store(in_register_order(dq, plan))
     fence_async_shared()
     at = place * (plan.d // 32) + GROUP * plan.sums_tile[0]
-    add_to_global(sums_desc, [at, 0], own)
+    if place >= 0:  # the copy engine stores nothing outside of a tensor, but refuses to add there
+        add_to_global(sums_desc, [at, 0], own)
