@@ -16,7 +16,7 @@ _DPI = 160
 def draw(run: Run, folder: Path, *, prefix: str = "") -> list[Path]:
     """Write every picture that the rows of `run` fill; returns their paths."""
     ceiling = _ceiling(run)
-    where = run.provenance.line()
+    where = run.provenance.line
     paths = []
     for name, rows in _groups(run):
         if len({row.problem.len_k for row in rows}) < 2:

@@ -130,7 +130,7 @@ def rates(
         and (pass_ == "decode" or row.problem.group == 1)
         and (not providers or row.provider in providers)
     ]  # fmt: skip
-    return rate_lines(rows, where=run.provenance.line())
+    return rate_lines(rows, where=run.provenance.line)
 
 
 def memory(run: Run) -> Any:
@@ -138,7 +138,7 @@ def memory(run: Run) -> Any:
     from ..viz.figures.rates import peak_memory
 
     rows = [row for row in run.memories if row.pass_ == "training"]
-    return peak_memory(rows, where=run.provenance.line())
+    return peak_memory(rows, where=run.provenance.line)
 
 
 def _live(name: str) -> Callable[[], Any]:

@@ -123,7 +123,7 @@ def _peaks() -> Figure:
         for row in measured.memory(provider=name, run_id=_RUN_ID)
         if row.pass_ == "forward"
     ]
-    return peak_memory(rows, where=measured.run(_RUN_ID).provenance.line())
+    return peak_memory(rows, where=measured.run(_RUN_ID).provenance.line)
 
 
 @claim("S23")

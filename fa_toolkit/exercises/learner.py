@@ -34,7 +34,8 @@ def run(serve: Serve, folder: Path, source: int, sink: int, on_gpu: bool) -> NoR
     try:
         _settle(folder)
         limits.confine(folder, on_gpu=on_gpu)
-        devices.may_use_gpu = on_gpu
+        # the judge that forked this process compares on the CPU; here the function runs
+        devices.judging, devices.may_use_gpu = False, on_gpu
         serve(folder, source, sink)
         status = 0
     except wire.WireError:

@@ -68,7 +68,13 @@ _FAULTS = {
         "a kernel used an address that its data type does not allow",
         "有 kernel 用了数据类型不允许的地址",
     ),
-    "device-side assert": Text("an assertion in a kernel failed", "有 kernel 里的断言不成立"),
+    "unspecified launch failure": Text(
+        "a kernel was stopped, most often because it reached memory outside its tensors",
+        "有 kernel 被中止，多半是因为访问了张量之外的内存",
+    ),
+    "device-side assert triggered": Text(
+        "an assertion in a kernel failed", "有 kernel 里的断言不成立"
+    ),
 }
 
 

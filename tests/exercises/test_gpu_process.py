@@ -57,14 +57,14 @@ def writes_far_outside(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 @triton.jit
-def endless_kernel(out_ptr, n):
-    while n > 0:
-        n = tl.maximum(n, tl.atomic_add(out_ptr, 1.0).to(tl.int32) * 0 + 1)
+def endless_kernel(out_ptr):
+    while tl.atomic_add(out_ptr, 1.0) > -1.0:
+        pass
 
 
 def never_ends(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     out = torch.zeros_like(x)
-    endless_kernel[(1,)](out, 1)
+    endless_kernel[(1,)](out)
     torch.cuda.synchronize()
     return out
 
@@ -86,7 +86,7 @@ def does_not_compile(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 HOSTILE = {
-    writes_far_outside: ("reached memory outside its tensors", "访问了张量之外的内存"),
+    writes_far_outside: ("memory outside its tensors", "访问了张量之外的内存"),
     never_ends: ("still running after 6", "已停止"),
     asks_for_too_much: ("of GPU memory; this GPU has", "显存；这块 GPU 有"),
     does_not_compile: ("undefined", "undefined"),

@@ -213,6 +213,11 @@ def test_an_index_outside_a_tensor_is_a_sentence(tmp_path: Path) -> None:
             "reached memory outside its tensors", "访问了张量之外的内存",
         ),
         ("Triton Error [CUDA]: misaligned address", "does not allow", "不允许的地址"),
+        (
+            "CUDA error: unspecified launch failure\nCompile with `TORCH_USE_CUDA_DSA` to enable "
+            "device-side assertions.",
+            "most often because it reached memory outside", "多半是因为访问了张量之外的内存",
+        ),
     ],
 )  # fmt: skip
 def test_what_a_gpu_says_is_put_in_words(told: str, english: str, chinese: str) -> None:

@@ -497,6 +497,17 @@ def test_bytes_are_counted_in_the_interpreter_though_kernels_are_compiled_here(
     assert client._compiled(plain) and not client._compiled(exercise)
 
 
+def test_the_function_runs_where_kernels_run_and_not_where_it_is_judged() -> None:
+    def asks(x: torch.Tensor) -> Any:
+        from fa_toolkit.exercises.catalog import devices
+
+        assert not devices.judging, "its tensors would stay on the CPU"
+        return right(x)
+
+    report = check(asks)
+    assert report.outcome == "passed", str(report)
+
+
 def test_what_fails_on_a_gpu_is_named_in_the_interpreter() -> None:
     exercise = exercises.get("03.three_pass")
     wrong = check(lambda x: right(x) / 3)

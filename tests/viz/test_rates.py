@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import pytest
 from fa_toolkit import measured
 from fa_toolkit.bench.plots import draw
 from fa_toolkit.errors import ArgumentError
+from fa_toolkit.language import using
 from fa_toolkit.measured.adopt import speed_of
+from fa_toolkit.viz import fonts
 from fa_toolkit.viz.figures.rates import apart, peak_memory, rate_lines
 
 ROWS = measured.peers(pass_="forward", head_dim=128, causal=True, grouped=False, regime="burst")
@@ -29,6 +32,14 @@ def test_the_figure_names_the_fastest_and_every_line() -> None:
     for name in ("FA3  727", "FA4  699", "SDPA cuDNN  621", "Triton tutorial 06  516"):
         assert name in said
     assert "matrix product: 799 TFLOP/s" in said and "NVIDIA H200" in said
+
+
+def test_without_a_chinese_font_no_word_of_it_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fonts, "chinese_family", lambda: None)
+    where = measured.run("h200-peers").provenance.line
+    with using("zh"):
+        said = texts(rate_lines(ROWS, where=where))
+    assert "driver" in said and not re.search(r"[\u4e00-\u9fff，。（）]", said), said
 
 
 def test_rows_without_pauses_do_not_win_and_are_told_apart() -> None:

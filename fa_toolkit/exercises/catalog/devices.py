@@ -18,7 +18,12 @@ def here(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
     if kernels.mode() != "gpu":
         return tensors
-    return tuple(
-        torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="cuda").copy_(x)
-        for x in tensors
-    )
+    return tuple(_on(x, "cuda") for x in tensors)
+
+
+def _on(x: torch.Tensor, device: str) -> torch.Tensor:
+    """x there, with its strides: what lies between its elements goes along."""
+    if not x.numel():
+        return x.to(device)
+    span = 1 + sum((size - 1) * step for size, step in zip(x.shape, x.stride(), strict=True))
+    return x.as_strided((span,), (1,)).to(device, copy=True).as_strided(x.shape, x.stride())

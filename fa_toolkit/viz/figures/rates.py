@@ -54,7 +54,7 @@ def rate_lines(
     rows: Sequence[Speed],
     *,
     ceiling: float | None = None,
-    where: str = "",
+    where: str | Callable[[], str] = "",
     theme: Theme = "auto",
     lang: str | None = None,
     figure: Figure | None = None,
@@ -63,7 +63,8 @@ def rate_lines(
 
     Args:
         ceiling: FLOP/s of a matrix product on the same device, drawn as a line.
-        where: the line under the figure: device, versions, day.
+        where: the line under the figure: device, versions, day; or what says it, in the language
+            that the figure can be labelled in.
 
     Raises:
         ArgumentError: without rows that have a rate, or with rows of several kinds.
@@ -98,7 +99,7 @@ def rate_lines(
 def peak_memory(
     rows: Sequence[Memory],
     *,
-    where: str = "",
+    where: str | Callable[[], str] = "",
     theme: Theme = "auto",
     lang: str | None = None,
     figure: Figure | None = None,
@@ -157,8 +158,9 @@ def _binary_step(lines: dict[str, tuple[dict[int, float], bool]]) -> int:
     return max(1, round(log2(max(every) / min(every)) / 5))
 
 
-def _sentences(*parts: str) -> Text:
-    """What stands under the figure, as sentences; it was put into words before."""
+def _sentences(*given: str | Callable[[], str]) -> Text:
+    """What stands under the figure, as sentences, already in words."""
+    parts = [part() if callable(part) else part for part in given]
     return Text(
         ". ".join(part for part in parts if part), "。".join(part for part in parts if part)
     )
