@@ -18,7 +18,8 @@ Modelled:
    a barrier, or because a product is done to which all four had to come.
 
 Not modelled: the four warps of a group (one actor), what Triton itself puts between two accesses of
-one partition, writes after reads between the proxies, clusters, layouts, register pressure, time.
+one partition, writes after reads between the proxies, registers that a product still reads, order in
+global memory (but a tile stored twice is seen), numbers past 32 bits, layouts, registers, time.
 """
 
 from __future__ import annotations
@@ -127,12 +128,14 @@ class Machine:
         self.copies: list[Callable[[], None]] = []  # of the engine, in any order
         self.actors: list[Actor] = []
         self.main = greenlet.getcurrent()
+        self._running: Actor | None = None
         self.stored: set[Any] = set()  # places in memory that a copy has written
 
     # ------------------------------------------------------------------ seen by the language
     @property
     def actor(self) -> Actor:
         """Whose turn it is."""
+        assert self._running is not None, "an operation of a kernel outside of a launch"
         return self._running
 
     def step(self) -> None:
