@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import fa_toolkit.kernels as kernels  # settles the mode before anything imports Triton
@@ -50,8 +51,9 @@ def test_both_passes() -> None:
     assert answer.impl == "triton"
     with using("en"):
         text = str(answer)
-        assert "forward: the kernel for Hopper, measured better from N = 2,048 on" in text
-        assert "backward: the kernel for Hopper, measured better from N = 512 on" in text
+        for kind in ("forward", "backward"):
+            first = availability.MEASURED_BETTER[kind, 128, True]  # type: ignore[index]
+            assert f"{kind}: the kernel for Hopper, measured better from N = {first:,} on" in text
         assert "32 MiB beyond the gradients, in an order of chance" in text  # 4 · 16 · 4096 · 128 B
         assert "same bits" not in text and "D = 128" in text
     with using("zh"):
@@ -60,7 +62,23 @@ def test_both_passes() -> None:
         assert "逐位相同；对梯度" not in text
 
 
-def test_apart() -> None:
+@pytest.fixture
+def always_better(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The kernels for Hopper as the better ones everywhere, and none that is not right yet."""
+    table = {
+        (kind, d, causal): 1
+        for kind, widths in availability.WIDTHS.items()
+        for d in widths
+        for causal in (True, False)
+    }
+    availability.of_call.cache_clear()
+    monkeypatch.setattr(availability, "MEASURED_BETTER", table)
+    monkeypatch.setattr(availability, "NOT_RIGHT_YET", frozenset())
+    yield
+    availability.of_call.cache_clear()
+
+
+def test_apart(always_better: None, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = told(4096, 256)
     assert launched(answer) == ["hopper_forward_kernel", *READABLE]
     with using("en"):
@@ -68,12 +86,18 @@ def test_apart() -> None:
             answer
         )
         assert "same bits" in str(answer)
+    monkeypatch.setitem(availability.MEASURED_BETTER, ("forward", 128, True), 2048)  # type: ignore[arg-type]
     short = told(1024, 128)  # long enough for the backward only
     assert launched(short) == ["flash_forward_kernel", *HOPPER]
     with using("en"):
         assert "better from N = 2,048 on, here the shorter length is 1,024" in str(short)
     with using("zh"):
         assert "实测从 N = 2,048 起更快，这里较短的长度是 1,024" in str(short)
+    monkeypatch.delitem(availability.MEASURED_BETTER, ("forward", 128, True))  # type: ignore[arg-type]
+    with using("en"):
+        assert "forward: the readable kernel; the one for Hopper was not measured better" in str(
+            told(1024, 128)
+        )
 
 
 WHY_NOT: dict[str, tuple[dict[str, Any], str, str]] = {
@@ -197,7 +221,7 @@ def test_the_choice_is_that_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None
         ), (width, causal, n, grads)  # fmt: skip
 
 
-def test_launches_fit_and_their_figures_are_the_models() -> None:
+def test_launches_fit_and_their_figures_are_the_models(always_better: None) -> None:
     for n, width, causal in itertools.product((2048, 2100, 16384), (64, 128), (False, True)):
         answer = told(n, width, causal=causal)
         forward, prepare, main, finish = answer.launches

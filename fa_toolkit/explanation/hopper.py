@@ -77,8 +77,7 @@ def _because(
 ) -> Text:
     first = availability.better_from(problem, kind)
     shorter = whole(min(problem.len_q, problem.len_k))
-    since = Text("never" if first is None else f"from N = {whole(first)} on",
-                 "从未" if first is None else f"从 N = {whole(first)} 起")  # fmt: skip
+    since = Text(f"from N = {whole(first or 0)} on", f"从 N = {whole(first or 0)} 起")
     if decision.why == "obstacle":
         return _not(decision)
     if decision.why == "asked":
@@ -88,6 +87,11 @@ def _because(
         return Text(
             f"the kernel for Hopper, measured better {since.en} ({device}, {date})",
             f"用 Hopper 版 kernel，实测{since.zh}更快（{device}，{date}）",
+        )
+    if first is None and decision.why == "short":
+        return Text(
+            "the readable kernel; the one for Hopper was not measured better at this width and mask",
+            "用可读版 kernel；在这个宽度和掩码下，没有测得 Hopper 版更快",
         )
     if decision.why == "short":
         return Text(

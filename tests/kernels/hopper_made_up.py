@@ -24,7 +24,23 @@ Called = list[tuple[str, dict[str, Any]]]
 
 
 @pytest.fixture
-def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
+def all_right(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The kernels as they will be: those not right yet are right."""
+    availability.of_call.cache_clear()
+    monkeypatch.setattr(availability, "NOT_RIGHT_YET", frozenset())
+    yield
+    availability.of_call.cache_clear()
+
+
+#: every kernel better from one query on
+BETTER = dict.fromkeys(
+    ((kind, d, causal) for kind in PASSES for d in availability.WIDTHS[kind] for causal in (True, False)),
+    1,
+)  # fmt: skip
+
+
+@pytest.fixture
+def called(monkeypatch: pytest.MonkeyPatch, all_right: None) -> Iterator[Called]:
     """A machine whose tensors all lie on a Hopper GPU; what its launchers were called with."""
     seen: Called = []
 

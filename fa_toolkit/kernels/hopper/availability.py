@@ -23,6 +23,8 @@ Why = Literal["asked", "better", "obstacle", "short", "split", "part"]
 HOPPER = (9, 0)  # compute capability; wgmma and setmaxnreg of sm_90a exist on no other
 SHARED = 232_448  # bytes of shared memory a block, of every GPU of that kind
 WIDTHS: Mapping[Pass, tuple[int, ...]] = {"forward": (64, 128, 256), "backward": (64, 128)}
+#: (pass, D, causal) whose results were seen wrong on an H200 where lengths are no multiples of the tile
+NOT_RIGHT_YET: frozenset[tuple[Pass, int, bool]] = frozenset({("forward", 64, True)})
 ALIGNMENT = 16  # bytes: what the copy engine asks of addresses and of steps between rows
 
 AUTO = Text(
@@ -114,6 +116,12 @@ def of_call(asked: Asked, kind: Pass) -> Obstacle | None:
     if p.left is not None or p.right not in (None, 0):
         expected = Text("no window, or causal", "无窗口，或因果掩码")
         return Obstacle(expected, f"window={p.window}")
+    if (kind, p.head_dim, p.right is not None) in NOT_RIGHT_YET:
+        expected = Text(
+            f"no causal mask at D = {p.head_dim}, where this kernel is not right yet",
+            f"D = {p.head_dim} 时不用因果掩码，这个 kernel 在那里还不正确",
+        )
+        return Obstacle(expected, "causal=True")
     return _of_options(asked, kind)
 
 
@@ -172,20 +180,15 @@ MEASURED_ON = Measurement(
     "NVIDIA H200",
     "torch 2.11.0, Triton 3.6.0",
     "2026-11-30",
-    "fa bench --full --suite forward,backward --also fa_toolkit.bench.ours_by_name:hopper "
-    "--also fa_toolkit.bench.ours_by_name:readable",
+    "fa bench --full --suite forward,backward --dims 128,64 --lengths 16384,2048,512 "
+    "--also fa_toolkit.bench.ours_by_name:hopper --also fa_toolkit.bench.ours_by_name:readable",
 )
 #: (pass, D, causal) -> the shortest Nq = Nk, 16,384 tokens in all, from which on the Hopper kernel is
 #: better than the readable one; what is not here stays with the readable one
 MEASURED_BETTER: Mapping[tuple[Pass, int, bool], int] = {
-    ("forward", 64, True): 1024,
-    ("forward", 64, False): 1024,
-    ("forward", 128, True): 2048,
-    ("forward", 128, False): 1024,
-    ("forward", 256, True): 1024,
-    ("forward", 256, False): 1024,
-    ("backward", 64, True): 512,
-    ("backward", 64, False): 512,
+    ("forward", 128, True): 512,
+    ("forward", 128, False): 512,
+    ("backward", 64, False): 2048,
     ("backward", 128, True): 512,
     ("backward", 128, False): 512,
 }
