@@ -23,7 +23,13 @@ from .files import dump, load
 from .provenance import Method, Provenance
 from .records import Memory, Pass, Run, Speed, counted_flops
 
-_NAMES = {"fa3x": "fa3_xformers", "tut06": "tutorial", "tut06_ws": "tutorial_ws"}
+_NAMES = {
+    "fa3x": "fa3_xformers",
+    "tut06": "tutorial",
+    "tut06_ws": "tutorial_ws",
+    "fa_toolkit.bench.ours_by_name:hopper": "ours_hopper",
+    "fa_toolkit.bench.ours_by_name:readable": "ours_readable",
+}
 _PASSES: Mapping[str, Pass] = {"fwd": "forward", "bwd": "backward"}
 _DIGITS = 6  # significant, of what is computed from measured times
 
@@ -64,7 +70,12 @@ def adopt(
         ArgumentError: if the file is no run, lacks provenance or contradicts itself.
     """
     data = json.loads(file.read_text(encoding="utf-8"))
-    read = from_side_by_side(data) if "results" in data and "env" in data else load(data)
+    if "results" in data and "env" in data:
+        read = from_side_by_side(data)
+    else:
+        read = load(data)
+        named = tuple(replace(row, provider=_name(row.provider)) for row in read.speeds)
+        read = replace(read, speeds=named)
     provenance = replace(
         read.provenance,
         source=source or read.provenance.source or file.name,

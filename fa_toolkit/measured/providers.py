@@ -11,6 +11,8 @@ from ..language import Text, say
 PROVIDERS: Mapping[str, Text] = MappingProxyType(
     {
         "ours": Text("ours", "本工具包"),
+        "ours_hopper": Text("ours, Hopper kernels", "本工具包，Hopper kernel"),
+        "ours_readable": Text("ours, readable kernels", "本工具包，可读 kernel"),
         "ours_tiled": Text("ours, tiled torch", "本工具包，分块 torch"),
         "tutorial": Text("Triton tutorial 06", "Triton 教程 06"),
         "tutorial_ws": Text("tutorial 06, warp-specialised", "教程 06，warp 专门化"),
@@ -30,7 +32,7 @@ PROVIDERS: Mapping[str, Text] = MappingProxyType(
 )
 
 #: What is ours, so that `peers()` can leave it out.
-OURS = frozenset({"ours", "ours_tiled"})
+OURS = frozenset({"ours", "ours_hopper", "ours_readable", "ours_tiled"})
 
 
 def label(provider: str) -> str:

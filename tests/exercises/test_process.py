@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -224,8 +225,11 @@ def _landlock() -> bool:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
-def test_where_kernels_are_compiled_threads_have_names_and_caches_move(tmp_path: Path) -> None:
+def test_where_kernels_are_compiled_threads_have_names_and_caches_move(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """CUDA names its threads, in files of the process, and does not start where it cannot."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # this checkout may lie in the real one
     if not _landlock():
         pytest.skip("this system has no Landlock")
     from fa_toolkit.exercises import limits
