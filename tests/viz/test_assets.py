@@ -85,6 +85,23 @@ def test_classes_in_use_are_styled_and_not_font_awesomes() -> None:
     assert {name for name in unknown if not name.startswith(COMPUTED)} <= OWN_CLASSES
 
 
+def test_two_widgets_on_one_page_say_the_same_of_what_they_share() -> None:
+    said: dict[str, dict[str, set[str]]] = {}
+    for _, sheet in WIDGETS.values():
+        text = re.sub(r"/\*.*?\*/", "", (STATIC / sheet).read_text(encoding="utf-8"), flags=re.S)
+        for selectors, body in re.findall(r"([^{}]+)\{([^{}]*)\}", text):
+            for selector in selectors.split(","):
+                one = said.setdefault(" ".join(selector.split()), {}).setdefault(sheet, set())
+                one.update(part.strip() for part in body.split(";") if part.strip())
+    differing = {
+        selector: sheets
+        for selector, sheets in said.items()
+        if len({frozenset(each) for each in sheets.values()}) > 1
+    }
+    assert differing == {}
+    assert sum(len(sheets) > 1 for sheets in said.values()) >= 2  # there is something to compare
+
+
 @pytest.mark.skipif(NODE is None, reason="Node is not installed")
 def test_javascript_by_nodes_own_runner() -> None:
     tests = Path(__file__).parent / "js"
