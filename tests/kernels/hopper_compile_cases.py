@@ -30,6 +30,7 @@ import fa_toolkit.kernels  # decides the mode before Triton is imported
 import importlib
 
 from compile_cases import DTYPES, NoDriver, Warmup
+from machine_flow import unset_descriptors
 from triton import knobs
 from triton.runtime import driver
 
@@ -71,6 +72,7 @@ def machine_code(compiled: Any) -> dict[str, Any]:
         "added": operations["UTMAREDG"],
         # one arrival of the group before each product instead of before many
         "serialised": operations["WARPGROUP"] > operations["HGMMA"],
+        "unset": unset_descriptors(code),
         "remarks": [line.strip() for line in remarks.splitlines() if "erformance" in line],
         "loops": loops(code),
     }

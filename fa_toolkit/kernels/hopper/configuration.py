@@ -110,7 +110,11 @@ BEST: dict[int, Config] = {
     128: Config(q_regs=True),
     256: Config(block_n=64, share_qo=True, joined=False),
 }
-#: three groups read keys and values half as often as two; not chosen by itself
+#: under a causal mask, where it differs: ptxas 12.8 forgets to set a descriptor of Q that two loops
+#: share where the first of them is skipped; in registers Q has none
+CAUSAL: dict[int, Config] = BEST | {64: Config(stages=3, q_regs=True)}
+#: three groups read keys and values half as often as two; not chosen by itself, and not under a
+#: causal mask: see above
 LONG: dict[int, Config] = BEST | {
     64: replace(_64, groups=3, consumer_regs=160, producer_regs=32),
 }
@@ -123,4 +127,4 @@ SHORT: dict[int, Config] = {
 
 def forward_config(d: int, len_q: int, len_k: int, causal: bool) -> Config:
     """What to run for rows of width d."""
-    return BEST[d]
+    return (CAUSAL if causal else BEST)[d]
