@@ -11,11 +11,11 @@ from ..language import Text, say
 PROVIDERS: Mapping[str, Text] = MappingProxyType(
     {
         "ours": Text("ours", "本工具包"),
-        "ours_hopper": Text("ours, Hopper kernels", "本工具包，Hopper kernel"),
-        "ours_readable": Text("ours, readable kernels", "本工具包，可读 kernel"),
+        "ours_hopper": Text("ours, for Hopper", "本工具包，Hopper 版"),
+        "ours_readable": Text("ours, readable", "本工具包，可读版"),
         "ours_tiled": Text("ours, tiled torch", "本工具包，分块 torch"),
         "tutorial": Text("Triton tutorial 06", "Triton 教程 06"),
-        "tutorial_ws": Text("tutorial 06, warp-specialised", "教程 06，warp 专门化"),
+        "tutorial_ws": Text("tutorial 06, WS", "教程 06，warp 专门化"),
         "fa3": Text("FA3", "FA3"),
         "fa3_xformers": Text("FA3 (xformers)", "FA3（xformers）"),
         "fa4": Text("FA4", "FA4"),

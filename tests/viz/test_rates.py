@@ -7,6 +7,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
 
 from fa_toolkit import measured
 from fa_toolkit.bench.plots import draw
@@ -40,6 +42,22 @@ def test_without_a_chinese_font_no_word_of_it_is_drawn(monkeypatch: pytest.Monke
     with using("zh"):
         said = texts(rate_lines(ROWS, where=where))
     assert "driver" in said and not re.search(r"[\u4e00-\u9fff，。（）]", said), said
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("run_id", [run.id for run in measured.runs() if run.speeds])
+def test_names_at_the_line_ends_stay_on_the_page(run_id: str, lang: str) -> None:
+    kinds = {(r.pass_, r.problem.head_dim, r.problem.causal) for r in measured.speeds(run_id=run_id)}
+    for pass_, width, causal in sorted(kinds):
+        rows = measured.speeds(run_id=run_id, pass_=pass_, head_dim=width, causal=causal)
+        if not any(row.rate for row in rows):
+            continue
+        figure = rate_lines(rows, lang=lang)
+        FigureCanvasAgg(figure).draw()
+        for label in figure.findobj(Text):
+            if label.get_visible() and label.get_text().strip():
+                # a browser's font may be a little wider than matplotlib's
+                assert label.get_window_extent().x1 <= figure.bbox.width - 8, label.get_text()
 
 
 def test_rows_without_pauses_do_not_win_and_are_told_apart() -> None:
