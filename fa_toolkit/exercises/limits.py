@@ -59,11 +59,13 @@ def memory_sentence(error: BaseException) -> Text | None:
 
 
 _ON_GPU = re.compile(r"Tried to allocate ([\d.]+ \w+).*? total capacity of ([\d.]+ \w+)", re.S)
+_OUTSIDE = Text(
+    "a kernel reached memory outside its tensors; look at its masks and offsets",
+    "有 kernel 访问了张量之外的内存；检查它的掩码和偏移",
+)
 _FAULTS = {
-    "illegal memory access": Text(
-        "a kernel reached memory outside its tensors; look at its masks and offsets",
-        "有 kernel 访问了张量之外的内存；检查它的掩码和偏移",
-    ),
+    "illegal memory access": _OUTSIDE,
+    "operation not supported on global/shared address space": _OUTSIDE,  # far outside
     "misaligned address": Text(
         "a kernel used an address that its data type does not allow",
         "有 kernel 用了数据类型不允许的地址",

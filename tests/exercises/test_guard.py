@@ -212,6 +212,10 @@ def test_an_index_outside_a_tensor_is_a_sentence(tmp_path: Path) -> None:
             "CUDA error: an illegal memory access was encountered\nFor debugging consider passing",
             "reached memory outside its tensors", "访问了张量之外的内存",
         ),
+        (
+            "CUDA error: operation not supported on global/shared address space\nCompile with",
+            "reached memory outside its tensors", "访问了张量之外的内存",
+        ),
         ("Triton Error [CUDA]: misaligned address", "does not allow", "不允许的地址"),
         (
             "CUDA error: unspecified launch failure\nCompile with `TORCH_USE_CUDA_DSA` to enable "
