@@ -205,7 +205,7 @@ def too_short(problem: AttentionProblem, kind: Pass) -> bool:
     The table is of Nq = Nk; of two lengths the shorter one counts.
 
     Example:
-        >>> too_short(AttentionProblem(8, 16, 16, 512, 512, 128, causal=True), "forward")
+        >>> too_short(AttentionProblem(8, 16, 16, 8, 8, 128, causal=True), "forward")
         True
         >>> too_short(AttentionProblem(1, 16, 16, 16384, 16384, 128, causal=True), "forward")
         False
