@@ -6,15 +6,11 @@ The interpreter accepts code that the compiler rejects, so this is the only proo
 from __future__ import annotations
 
 import functools
-import json
-import os
-import subprocess
-import sys
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import pytest
+from compiling import compiled
 
 STANDARD = (
     "sm80-fp16-D128-causal",
@@ -78,18 +74,7 @@ BATCH = 4  # cases compiled in one process
 
 
 def _compile(names: tuple[str, ...]) -> dict[str, dict[str, Any]]:
-    script = Path(__file__).with_name("compile_cases.py")
-    root = str(Path(__file__).parents[2])
-    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH", ""))))
-    done = subprocess.run(
-        [sys.executable, str(script), *names],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONPATH": path},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    return compiled("compile_cases.py", names)
 
 
 @functools.cache

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
+from compiling import compiled
 
 #: one in the default lane, which is held to a few minutes; the others in the slow one
 STANDARD = (
@@ -29,18 +25,7 @@ MORE = (
 
 
 def _compile(names: tuple[str, ...]) -> dict[str, dict[str, Any]]:
-    script = Path(__file__).with_name("compile_decode.py")
-    root = str(Path(__file__).parents[2])
-    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH", ""))))
-    done = subprocess.run(
-        [sys.executable, str(script), *names],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONPATH": path},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    return compiled("compile_decode.py", names)
 
 
 @pytest.fixture(scope="module")

@@ -8,14 +8,10 @@ machine code is read.
 from __future__ import annotations
 
 import functools
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
+from compiling import compiled
 
 pytest.importorskip("triton.experimental.gluon.language", reason="no Gluon in this Triton")
 from fa_toolkit.kernels.hopper import gluon_names
@@ -52,18 +48,7 @@ BATCH = 3  # cases compiled in one process
 
 @functools.cache
 def _batch(names: tuple[str, ...]) -> dict[str, dict[str, Any]]:
-    script = Path(__file__).with_name("hopper_compile_cases.py")
-    root = str(Path(__file__).parents[2])
-    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH", ""))))
-    done = subprocess.run(
-        [sys.executable, str(script), *names],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONPATH": path},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    return compiled("hopper_compile_cases.py", names)
 
 
 def _found(name: str, names: tuple[str, ...]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from .backward_configuration import (
     backward_config,
 )
 from .backward_ends import ROWS, hopper_finish_kernel, hopper_prepare_kernel
-from .forward_call import LOG2_E, tiles_of
+from .forward_call import LOG2_E, processors, tiles_of
 from .gluon import TensorDescriptor, gl
 
 FLOAT = 32  # bits of a sum
@@ -176,7 +176,7 @@ def hopper_backward(
     grads = output_like(q), output_like(k), output_like(v)
     launches = backward_launches(
         q, k, v, o, lse, do, dlse, *grads, *held, causal=causal, scale=scale, config=config,
-        programs=torch.cuda.get_device_properties(q.device).multi_processor_count,
+        programs=processors(q.device),
     )  # fmt: skip
     for kernel, grid, arguments, constants in launches:
         kernel[grid](*arguments, **constants)

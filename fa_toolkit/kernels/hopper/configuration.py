@@ -6,7 +6,7 @@ constant the kernel is compiled for.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 GRID, SNAKE, DYNAMIC = 0, 1, 2  # as in `schedule`
@@ -102,27 +102,14 @@ class Plan(Config):
         return cls(**{f.name: getattr(config, f.name) for f in fields(Config)}, **fixed)
 
 
-_64 = Config(stages=3, q_buffers=2)
-#: one consumer and two or more programs on an SM
-_ONE = Config(groups=1, pingpong=False, consumer_regs=232, per_sm=2, block_n=64)
 BEST: dict[int, Config] = {
-    64: _64,
+    64: Config(stages=3, q_buffers=2),
     128: Config(q_regs=True),
     256: Config(block_n=64, share_qo=True, joined=False),
 }
 #: under a causal mask, where it differs: ptxas 12.8 forgets to set a descriptor of Q that two loops
 #: share where the first of them is skipped; in registers Q has none
 CAUSAL: dict[int, Config] = BEST | {64: Config(stages=3, q_regs=True)}
-#: three groups read keys and values half as often as two; not chosen by itself, and not under a
-#: causal mask: see above
-LONG: dict[int, Config] = BEST | {
-    64: replace(_64, groups=3, consumer_regs=160, producer_regs=32),
-}
-SHORT: dict[int, Config] = {
-    64: replace(_ONE, per_sm=3, q_buffers=2),
-    128: replace(_ONE, q_regs=True),
-    256: BEST[256],
-}
 
 
 def forward_config(d: int, len_q: int, len_k: int, causal: bool) -> Config:

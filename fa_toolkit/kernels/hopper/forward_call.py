@@ -16,7 +16,7 @@ from .counters import counter_for
 from .forward import hopper_forward_kernel
 from .gluon import TensorDescriptor, gl
 
-LOG2_E = 1.4426950408889634
+LOG2_E = math.log2(math.e)
 
 
 @functools.cache
@@ -83,10 +83,9 @@ def forward_arguments(
     return (grid,), arguments, constants
 
 
-@functools.cache
-def _processors(index: int | None) -> int:
-    """SMs of a device."""
-    return torch.cuda.get_device_properties(index).multi_processor_count
+def processors(device: torch.device) -> int:
+    """Multiprocessors of a GPU."""
+    return int(torch.cuda.get_device_properties(device).multi_processor_count)
 
 
 def hopper_forward(
@@ -122,7 +121,7 @@ def hopper_forward(
     counter = counter_for(q.device)
     grid, arguments, constants = forward_arguments(
         q, k, v, o, lse, counter, causal=causal, scale=scale, config=config,
-        programs=programs or _processors(q.device.index),
+        programs=programs or processors(q.device),
     )  # fmt: skip
     hopper_forward_kernel[grid](*arguments, **constants)
     return o, lse

@@ -18,7 +18,7 @@ from .backward_configuration import backward_config
 from .configuration import forward_config
 from .counters import counter_for
 from .forward import hopper_forward_kernel
-from .forward_call import forward_arguments
+from .forward_call import forward_arguments, processors
 
 Described = tuple[Any, tuple[int, ...], tuple[Any, ...], dict[str, Any]]
 
@@ -83,11 +83,6 @@ class Prepared:
             for at, argument in filled:
                 arguments[at] = argument.of(tensors)
             launch(*arguments)
-
-
-def processors(device: torch.device) -> int:
-    """Multiprocessors of a GPU."""
-    return int(torch.cuda.get_device_properties(device).multi_processor_count)
 
 
 class PreparedForward:
