@@ -6,7 +6,7 @@ the one constant that the kernel is compiled for.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 #: keys of one consumer group, the rows of one product of the tensor cores, and groups in a program
@@ -38,13 +38,6 @@ class BackwardConfig:
     producer_regs: int = 24
     #: key heads worked on side by side; as many as fill the GPU once if 0
     section: int = 0
-
-    @property
-    def name(self) -> str:
-        """The fields that differ from the defaults."""
-        plain = asdict(BackwardConfig())
-        parts = [f"{k}{int(v)}" for k, v in asdict(self).items() if v != plain[k]]
-        return "-".join(parts) or "default"
 
     def shared(self, d: int) -> int:
         """Bytes of shared memory that the tiles take."""

@@ -6,7 +6,7 @@ constant the kernel is compiled for.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 GRID, SNAKE, DYNAMIC = 0, 1, 2  # as in `schedule`
@@ -45,13 +45,6 @@ class Config:
     per_sm: int = 1
     #: megabytes of keys and values that the heads of a section may have together
     section_mb: int = 24
-
-    @property
-    def name(self) -> str:
-        """The fields that differ from the defaults."""
-        plain = asdict(Config())
-        parts = [f"{k}{int(v)}" for k, v in asdict(self).items() if v != plain[k]]
-        return "-".join(parts) or "default"
 
     @property
     def early_q(self) -> bool:
