@@ -28,8 +28,13 @@ def hopper_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def always_better(monkeypatch: pytest.MonkeyPatch) -> None:
-    """ "auto" takes the Hopper kernels for short lengths too."""
-    table = dict.fromkeys(availability.MEASURED_BETTER, 1)
+    """ "auto" takes the Hopper kernels wherever they apply."""
+    table = {
+        (kind, width, causal): 1
+        for kind, widths in availability.WIDTHS.items()
+        for width in widths
+        for causal in (False, True)
+    }
     monkeypatch.setattr(availability, "MEASURED_BETTER", table)
 
 

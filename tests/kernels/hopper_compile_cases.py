@@ -31,6 +31,7 @@ import importlib
 
 from compile_cases import DTYPES, NoDriver, Warmup
 from machine_flow import unset_descriptors
+from machine_waits import arrivals_beside_loads
 from triton import knobs
 from triton.runtime import driver
 
@@ -55,6 +56,7 @@ def machine_code(compiled: Any) -> dict[str, Any]:
         ptx.write_text(compiled.asm["ptx"])
         usage = tool(knobs.nvidia.cuobjdump.path, "-res-usage", str(cubin))
         code = tool(knobs.nvidia.nvdisasm.path, "-c", str(cubin))
+        words = tool(knobs.nvidia.nvdisasm.path, "-c", "-hex", str(cubin))
         made = str(cubin.with_suffix(".again"))
         ptxas = knobs.nvidia.ptxas.path
         remarks = tool(ptxas, "-v", "--gpu-name=sm_90a", str(ptx), "-o", made)
@@ -73,6 +75,7 @@ def machine_code(compiled: Any) -> dict[str, Any]:
         # one arrival of the group before each product instead of before many
         "serialised": operations["WARPGROUP"] > operations["HGMMA"],
         "unset": unset_descriptors(code),
+        "early": arrivals_beside_loads(words),
         "remarks": [line.strip() for line in remarks.splitlines() if "erformance" in line],
         "loops": loops(code),
     }

@@ -6,7 +6,7 @@ are what a tired author might write, drawn up without asking what the simulator 
 
 from __future__ import annotations
 
-from hopper_simulator_cases import Case, Mistake, planted, switches_of
+from hopper_simulator_cases import Case, Edit, Mistake, planted, switches_of
 
 #: sizes that between them have several tiles of rows for each program, edges, groups of heads, a
 #: second call, rows without keys
@@ -66,21 +66,26 @@ READ: dict[str, Mistake] = {
         "forward", "turn // plan.q_buffers % 2)", "turn % 2)",
         Case(330, 300, multiprocessors=1, switches=switches_of(q_regs=False, q_buffers=2)),
     ),
-    "one warp speaks for four that load Q": planted(
+    "Q in registers: buffer given back when the load is asked for": Mistake((
+        Edit(
+            "forward",
+            "        q = q.load(left_layout(scores_layout(plan)))\n",
+            "        q = q.load(left_layout(scores_layout(plan)))\n"
+            "        mbarrier.arrive(shared.q_empty.index(buffer), count=1)\n",
+        ),
+        Edit("forward_steps", "    if plan.q_regs:\n        release(", "    if False:\n        release("),
+    ), SHORT),
+    "Q in registers: buffer given back while its product reads": planted(
         "forward",
-        "        q = q.load(left_layout(scores_layout(plan)))\n"
-        "        mbarrier.arrive(shared.q_empty.index(buffer), count=1)\n",
-        "        q = q.load(left_layout(scores_layout(plan)))\n"
-        "        release(shared.q_empty.index(buffer))\n",
-        ALONE,
+        "    s = warpgroup_mma_wait(1, deps=(s,))\n    give_back_queries(shared, turn + 1, GROUP, plan)\n",
+        "    give_back_queries(shared, turn + 1, GROUP, plan)\n    s = warpgroup_mma_wait(1, deps=(s,))\n",
+        HELD,
     ),
-    "Q in registers: buffer given back before it is loaded": planted(
+    "Q in registers: first buffer never given back": planted(
         "forward",
-        "        q = q.load(left_layout(scores_layout(plan)))\n"
-        "        mbarrier.arrive(shared.q_empty.index(buffer), count=1)\n",
-        "        mbarrier.arrive(shared.q_empty.index(buffer), count=1)\n"
-        "        q = q.load(left_layout(scores_layout(plan)))\n",
-        SHORT,
+        "    release(shared.empty.index(slot))\n    give_back_queries(shared, turn, GROUP, plan)\n",
+        "    release(shared.empty.index(slot))\n",
+        ALONE,
     ),
     "place told after the arrival that announces it": planted(
         "forward",

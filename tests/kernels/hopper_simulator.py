@@ -13,12 +13,13 @@ Modelled:
  - mbarriers (arrivals, bytes, parity), named barriers, atomics, division that truncates;
  - who knows what, as a vector of clocks: an access to shared memory is wrong if nothing orders it
    after a conflicting one, even if this run happened to be lucky;
+ - loads from shared memory that may read as late as their value is first used;
  - a fence between a warp's own store and the engine that reads it; and that an arrival by one thread
    (`expect`) speaks for what the other warps of its group did only if the group met in between: at
    a barrier, or because a product is done to which all four had to come.
 
 Not modelled: the four warps of a group (one actor), what Triton itself puts between two accesses of
-one partition, writes after reads between the proxies, registers that a product still reads, order in
+one partition, registers that a product still reads, order in
 global memory (but a tile stored twice is seen), numbers past 32 bits, layouts, registers, time.
 """
 

@@ -118,13 +118,13 @@ def multiply(
     check(actor.warps == 4, "a product needs four warps")
     check(acc.shape == [a.shape[0], b.shape[1]], f"a product of {a.shape} and {b.shape}")
     check(a.shape[1] == b.shape[0], f"a product of {a.shape} and {b.shape}")
+    left = a.x if isinstance(a, Register) else None  # must be a value now
     actor.products_issued += 1
     actor.marks.append(actor.turn_page())
     number, source = actor.products_issued, (actor, "products")
     for operand in (a, b):
         if isinstance(operand, Tile):
             operand.by_engine(source, number, write=False)
-    left = a.x if isinstance(a, Register) else None  # must be a value now
     out = Register(torch.empty(0), number=number, shape=acc.shape)
 
     def run() -> None:

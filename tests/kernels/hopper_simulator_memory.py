@@ -98,7 +98,7 @@ class Tile:
     def load(self, layout: Any = None) -> Register:
         machine().step()
         self.by_actor(write=False)
-        return Register(self.x.clone())
+        return Register(self.x.clone(), read=lambda: self.by_actor(write=False))
 
     def store(self, value: Register) -> None:
         machine().step()

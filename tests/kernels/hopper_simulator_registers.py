@@ -66,17 +66,28 @@ for _name in (*_TURNED, *(f"r{name}" for name in _TURNED)):
 
 
 class Register:
-    """A tensor in registers. One that a product makes is no value before its wait."""
+    """A tensor in registers. One that a product makes is no value before its wait.
+
+    One that is loaded from shared memory may be read from there until it is first used: `read` is
+    called then.
+    """
 
     def __init__(
-        self, x: torch.Tensor, number: int = 0, shape: Sequence[int] | None = None
+        self,
+        x: torch.Tensor,
+        number: int = 0,
+        shape: Sequence[int] | None = None,
+        read: Callable[[], None] | None = None,
     ) -> None:
-        self.raw, self.number = x, number
+        self.raw, self.number, self.read = x, number, read
         self._shape = list(x.shape if shape is None else shape)
 
     @property
     def x(self) -> torch.Tensor:
         check(not self.number, "the result of a product is used before its wait")
+        if self.read is not None:
+            self.read()
+            self.read = None
         return self.raw
 
     @property

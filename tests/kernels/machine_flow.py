@@ -32,7 +32,7 @@ def unset_descriptors(code: str) -> list[str]:
     Args:
         code: what `nvdisasm -c` prints.
     """
-    blocks = _linked(code)
+    blocks = linked(code)
     before: list[list[int]] = [[] for _ in blocks]
     for number, block in enumerate(blocks):
         for other in block.after:
@@ -95,7 +95,7 @@ def _read_by(text: str) -> set[int]:
     return set(range(first + 2 if found[1] else first, first + 4))
 
 
-def _linked(code: str) -> list[Block]:
+def linked(code: str) -> list[Block]:
     blocks, labels = [Block()], {}
     for line in code.splitlines():
         found = _LINE.match(line)

@@ -68,6 +68,7 @@ def _is_as_it_should(name: str, found: dict[str, Any]) -> None:
     assert found["given"] <= found["registers"] * (found["groups"] + 1)
     assert found["products"]
     assert not found["unset"], "the assembler left a descriptor unset on some path"
+    assert not found["early"], "a place is given back before it is read"
     assert not found["serialised"]
     assert not found["remarks"], "the assembler serialised the products"
     inner = [loop for loop in found["loops"] if _is_of_tiles(name, loop)]

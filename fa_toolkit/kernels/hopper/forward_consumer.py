@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from .forward_steps import (
     begin_rows,
+    buffer_of,
     factor,
     first_columns,
     first_scores,
+    give_back_queries,
     issue_scores,
     issue_values,
     left_layout,
@@ -36,8 +38,11 @@ def whole_tiles(row, n, work, plan: gl.constexpr):
 
 @gluon.jit
 def receive(shared, turn, GROUP: gl.constexpr, plan: gl.constexpr):
-    """Wait for the rows of this turn: batch, head, first row, tiles of keys, and Q if it goes to registers."""
-    buffer = turn % plan.q_buffers * plan.groups + GROUP
+    """Wait for the rows of this turn: batch, head, first row, tiles of keys, and Q if it goes to registers.
+
+    Q in registers may still be on its way there: its buffer is given back by whoever has used it.
+    """
+    buffer = buffer_of(turn, GROUP, plan)
     mbarrier.wait(shared.q_full.index(buffer), turn // plan.q_buffers % 2)
     b = told(shared.place.index(4 * buffer), 4)
     h = told(shared.place.index(4 * buffer + 1), 4)
@@ -46,7 +51,6 @@ def receive(shared, turn, GROUP: gl.constexpr, plan: gl.constexpr):
     if plan.q_regs:
         q = shared.q.index(buffer).reshape(plan.q_tile)
         q = q.load(left_layout(scores_layout(plan)))
-        mbarrier.arrive(shared.q_empty.index(buffer), count=1)
     else:
         q = gl.to_tensor(0)
     return b, h, row, n, q
@@ -58,7 +62,7 @@ def queries(shared, turn, held, GROUP: gl.constexpr, plan: gl.constexpr):
     if plan.q_regs:
         q = held
     else:
-        buffer = turn % plan.q_buffers * plan.groups + GROUP
+        buffer = buffer_of(turn, GROUP, plan)
         q = shared.q.index(buffer).reshape(plan.q_tile)
     return q
 
@@ -76,7 +80,7 @@ def store_rows(
     lse_ptr += gl.cast(b * work.heads_q + h, gl.int64) * work.len_q
     gl.store(lse_ptr + rows, lse, mask=rows < work.len_q)
     inverse = gl.convert_layout(inverse, gl.SliceLayout(1, O_L), assert_trivial=True)
-    buffer = turn % plan.q_buffers * plan.groups + GROUP
+    buffer = buffer_of(turn, GROUP, plan)
     if plan.share_qo:
         o = shared.q.index(buffer)
     else:
@@ -99,9 +103,9 @@ def next_rows(
 
     If there are no next rows, scores of whatever is in the slot are made and forgotten.
     """
-    buffer = turn % plan.q_buffers * plan.groups + GROUP
     if not plan.q_regs:
-        release(shared.q_empty.index(buffer))  # the last scores of these rows are done
+        # the last scores of these rows are done
+        release(shared.q_empty.index(buffer_of(turn, GROUP, plan)))
     next_b, next_h, next_row, n, held = receive(shared, turn + 1, GROUP, plan)
     q = queries(shared, turn + 1, held, GROUP, plan)
 
@@ -111,6 +115,7 @@ def next_rows(
     acc = issue_values(p16, acc, shared, slot, plan)
     pass_turn(GROUP, plan.groups, plan.pingpong)
     s = warpgroup_mma_wait(1, deps=(s,))
+    give_back_queries(shared, turn + 1, GROUP, plan)
     p, m_new, l_new = begin_rows(s, next_row, (n - 1) * plan.block_n, work, GROUP, plan)
     if plan.pin:
         l_new = pin(l_new)
@@ -130,9 +135,8 @@ def next_rows_apart(
     GROUP: gl.constexpr, plan: gl.constexpr,
 ):  # fmt: skip
     """As `next_rows`, one after the other: where Q has one buffer and no registers."""
-    buffer = turn % plan.q_buffers * plan.groups + GROUP
     if not plan.q_regs and not plan.share_qo:
-        release(shared.q_empty.index(buffer))
+        release(shared.q_empty.index(buffer_of(turn, GROUP, plan)))
     p16 = factor(pairs, shared, plan)
     take_turn(GROUP, plan.pingpong)
     acc = issue_values(p16, acc, shared, slot, plan)
@@ -143,16 +147,7 @@ def next_rows_apart(
     next_b, next_h, next_row, n, held = receive(shared, turn + 1, GROUP, plan)
     q = queries(shared, turn + 1, held, GROUP, plan)
     pairs, m_i, l_i, slot, phase = first_scores(
-        q,
-        shared,
-        work,
-        slot,
-        phase,
-        next_row,
-        (n - 1) * plan.block_n,
-        n > 0,
-        GROUP,
-        plan,
+        q, shared, work, slot, phase, turn + 1, next_row, (n - 1) * plan.block_n, n > 0, GROUP, plan
     )
     return next_b, next_h, next_row, n, held, pairs, m_i, l_i, slot, phase
 
@@ -171,7 +166,7 @@ def consumer(GROUP: gl.constexpr, o_desc, lse_ptr, shared, work, plan: gl.conste
     b, h, row, n, held = receive(shared, turn, GROUP, plan)
     mbarrier.wait(shared.full.index(slot), phase)
     pairs, m_i, l_i, slot, phase = first_scores(
-        queries(shared, turn, held, GROUP, plan), shared, work, slot, phase, row,
+        queries(shared, turn, held, GROUP, plan), shared, work, slot, phase, turn, row,
         (n - 1) * plan.block_n, n > 0, GROUP, plan,
     )  # fmt: skip
     while n > 0:

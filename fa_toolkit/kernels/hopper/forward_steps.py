@@ -37,6 +37,23 @@ def first_columns(plan, group):
 
 
 @gluon.jit
+def buffer_of(turn, GROUP: gl.constexpr, plan: gl.constexpr):
+    """Which buffer of Q the rows of this turn are in."""
+    return turn % plan.q_buffers * plan.groups + GROUP
+
+
+@gluon.jit
+def give_back_queries(shared, turn, GROUP: gl.constexpr, plan: gl.constexpr):
+    """Q of this turn, in registers, has been in a product: nobody reads its buffer any more.
+
+    Not before: a load that is issued may still be waiting to read, and the assembler lets barriers
+    and arrivals pass it. Rows that do not exist are zeros, which the copy engine writes at once.
+    """
+    if plan.q_regs:
+        release(shared.q_empty.index(buffer_of(turn, GROUP, plan)))
+
+
+@gluon.jit
 def issue_scores(q, shared, slot, COLUMNS: gl.constexpr, plan: gl.constexpr):
     """S = Q K^T with the first COLUMNS keys of a tile, on its way."""
     k = shared.k.index(slot).reshape(plan.kv_tile).slice(0, COLUMNS).permute((1, 0))
@@ -120,12 +137,13 @@ def begin_rows(s, row, col, work, GROUP: gl.constexpr, plan: gl.constexpr):
 
 @gluon.jit
 def first_scores(
-    q, shared, work, slot, phase, row, col, more, GROUP: gl.constexpr, plan: gl.constexpr
+    q, shared, work, slot, phase, turn, row, col, more, GROUP: gl.constexpr, plan: gl.constexpr
 ):
     """The first tile of keys with nothing beside it: P, m, l, and the slot after it, full if there is more."""
     s = issue_scores(q, shared, slot, first_columns(plan, GROUP), plan)
     s = warpgroup_mma_wait(0, deps=(s,))
     release(shared.empty.index(slot))
+    give_back_queries(shared, turn, GROUP, plan)
     p, m_i, l_i = begin_rows(s, row, col, work, GROUP, plan)
     slot, phase = advance(slot, phase, plan.stages)
     mbarrier.wait(shared.full.index(slot), phase, pred=more)

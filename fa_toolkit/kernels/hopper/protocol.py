@@ -54,8 +54,8 @@ def release(bar):
     """One arrival for the warp group, after its products have read the slot.
 
     Triton's own arrival is surrounded by barriers of the group. What reads a slot here are products
-    alone, and their wait is one for the whole group, so thread 0 may speak for it: an "expect" of
-    no bytes is that arrival without the barriers.
+    alone, or loads of what products read then, and their wait is one for the whole group, so thread 0
+    may speak for it: an "expect" of no bytes is that arrival without the barriers.
     """
     mbarrier.expect(bar, 0)
 
