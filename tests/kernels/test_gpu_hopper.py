@@ -40,8 +40,8 @@ def test_float16(width: int, causal: bool) -> None:
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("width", [64, 128, 256])
 def test_long(width: int, causal: bool) -> None:
-    """Lengths at which another configuration may be chosen, ragged ones too."""
-    for lengths in ((1024, 1024), (2048, 2048), (2100, 4243), (4096, 2047)):
+    """Lengths at which another configuration may be chosen, ragged ones too; and hundreds of tiles."""
+    for lengths in ((1024, 1024), (2048, 2048), (2100, 4243), (4096, 2047), (130, 40_000)):
         check(problem_of(lengths, width, heads=(2, 1), causal=causal))
 
 

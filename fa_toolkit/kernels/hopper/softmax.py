@@ -92,9 +92,10 @@ def softmax_start(s, unit, MASKED: gl.constexpr, FMA_COLUMNS: gl.constexpr):
 def softmax_step(s, m_i, l_i, unit, MASKED: gl.constexpr, FMA_COLUMNS: gl.constexpr):
     """Fold one more tile of scores into (m_i, l_i): m_i, l_i, p, factor for what was summed before."""
     m_new = gl.maximum(m_i, gl.max(s, axis=1))
-    pivot = pivot_of(m_new, MASKED) * unit
-    alpha = gl.exp2(m_i * unit - pivot)
-    p = exponentials(s, unit, pivot, 0 if MASKED else FMA_COLUMNS)
+    pivot = pivot_of(m_new, MASKED)
+    # a difference: of two products one is rounded and one is not, and alpha misses 1 in every tile
+    alpha = gl.exp2((m_i - pivot) * unit)
+    p = exponentials(s, unit, pivot * unit, 0 if MASKED else FMA_COLUMNS)
     wide = gl.convert_layout(alpha, gl.SliceLayout(1, l_i.type.layout), assert_trivial=True)
     return m_new, l_i * wide[:, None] + row_sums(p), p, alpha
 
