@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from .backward_products import (
     as_left,
-    fresh,
     grads_layout,
     issue_grad_p,
     issue_grad_q,
@@ -24,7 +23,7 @@ from .backward_products import (
 from .backward_schedule import queries_of
 from .backward_sums import add_grad_q
 from .gluon import fence_async_shared, gl, gluon, mbarrier, tma, warpgroup_mma, warpgroup_mma_wait
-from .protocol import advance, named_barrier, release, told
+from .protocol import advance, named_barrier, release, told, unknown_zero
 
 FINAL_BARRIER = gl.constexpr(7)  # the highest that Triton leaves free below ours
 HALF_BARRIERS = gl.constexpr(8)  # a number for each group and slot
@@ -100,7 +99,7 @@ def step(
     do = shared.do.index(slot).reshape(plan.q_tile)
     # step: recompute, beside dP
     s, dp, lse = scores_and_grad_p(s, shared, slot, phase, GROUP, plan)
-    p = probabilities(s, lse, key + fresh(slot, plan), row, work, plan)
+    p = probabilities(s, lse, key + unknown_zero(slot, plan.fresh), row, work, plan)
     p_low = rounded(p, DTYPE, plan)
 
     # step: grad_v

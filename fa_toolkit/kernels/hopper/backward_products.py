@@ -7,6 +7,7 @@ and dK just where they were computed. Only dQ needs dS the other way round, thro
 from __future__ import annotations
 
 from .gluon import gl, gluon, warpgroup_mma
+from .protocol import unknown_zero
 
 
 @gluon.constexpr_function
@@ -34,22 +35,9 @@ def of_queries(plan):
 
 
 @gluon.jit
-def fresh(slot, plan: gl.constexpr):
-    """0, but only we know: what is addressed with it is addressed anew in every step.
-
-    Else the assembler makes the descriptors of all of K and V before the loop, runs out of registers
-    for them, and fetches them from memory in every step.
-    """
-    nothing = gl.to_tensor(0)
-    if plan.fresh:
-        nothing = slot >> 8
-    return nothing
-
-
-@gluon.jit
 def issue_scores(shared, slot, GROUP: gl.constexpr, plan: gl.constexpr):
     """S^T = K Q^T of this group's keys, on its way."""
-    k = shared.k.index(GROUP + fresh(slot, plan)).reshape(plan.kv_tile)
+    k = shared.k.index(GROUP + unknown_zero(slot, plan.fresh)).reshape(plan.kv_tile)
     q = shared.q.index(slot).reshape(plan.q_tile)
     zero = gl.full(plan.s_tile, 0.0, gl.float32, scores_layout(plan))
     return warpgroup_mma(k, q.permute((1, 0)), zero, use_acc=False, is_async=True)
@@ -58,7 +46,7 @@ def issue_scores(shared, slot, GROUP: gl.constexpr, plan: gl.constexpr):
 @gluon.jit
 def issue_grad_p(shared, slot, GROUP: gl.constexpr, plan: gl.constexpr):
     """dP^T = V dO^T, on its way."""
-    v = shared.v.index(GROUP + fresh(slot, plan)).reshape(plan.kv_tile)
+    v = shared.v.index(GROUP + unknown_zero(slot, plan.fresh)).reshape(plan.kv_tile)
     do = shared.do.index(slot).reshape(plan.q_tile)
     zero = gl.full(plan.s_tile, 0.0, gl.float32, scores_layout(plan))
     return warpgroup_mma(v, do.permute((1, 0)), zero, use_acc=False, is_async=True)
@@ -68,7 +56,7 @@ def issue_grad_p(shared, slot, GROUP: gl.constexpr, plan: gl.constexpr):
 def issue_grad_q(shared, slot, GROUP: gl.constexpr, plan: gl.constexpr):
     """This group's share of dQ = dS K over all keys of the program, on its way."""
     dq = gl.full(plan.dq_tile, 0.0, gl.float32, dq_layout(plan))
-    nothing = fresh(slot, plan)
+    nothing = unknown_zero(slot, plan.fresh)
     for g in gl.static_range(2):
         ds = shared.ds.index(slot).slice(g * plan.kv_tile[0], plan.kv_tile[0], dim=0)
         k = shared.k.index(g + nothing).reshape(plan.kv_tile)

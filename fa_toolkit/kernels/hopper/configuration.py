@@ -52,6 +52,11 @@ class Config:
         return self.joined and (self.q_regs or self.q_buffers > 1)
 
     @property
+    def places(self) -> int:
+        """Turns whose place is kept: until O is stored, when Q has been given back for two more."""
+        return self.q_buffers + 2
+
+    @property
     def threads(self) -> int:
         """Threads of a program: the producer's warp is counted as a group."""
         return 128 * (self.groups + 1)

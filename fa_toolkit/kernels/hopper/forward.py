@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from .forward_consumer import consumer
 from .forward_producer import producer
 from .gluon import gl, gluon, mbarrier
+from .protocol import PLACE
 from .schedule import Work
 
 
@@ -24,7 +25,7 @@ class Shared(NamedTuple):
     k: Any  # [stages] tiles of keys: those of one step ...
     v: Any  # [stages] tiles of values: ... and those of the step before
     o: Any  # [groups] tiles of rows
-    place: Any  # [buffers * groups * 4] what is in q: batch, head, first row, tiles of keys
+    place: Any  # [places * groups * PLACE] where the rows of a turn are
     q_full: Any
     q_empty: Any
     full: Any
@@ -52,7 +53,9 @@ def shared_memory(q_desc, k_desc, v_desc, o_desc, plan: gl.constexpr):
     o = q
     if not plan.share_qo:
         o = gl.allocate_shared_memory(DTYPE, [plan.groups, 1, 1, plan.rows, plan.d], o_desc.layout)
-    place = gl.allocate_shared_memory(gl.int32, [4 * Q, 1], gl.SwizzledSharedLayout(1, 1, 1, [0]))
+    place = gl.allocate_shared_memory(
+        gl.int32, [PLACE * plan.places * plan.groups, 1], gl.SwizzledSharedLayout(1, 1, 1, [0])
+    )
     q_full = barriers(Q, 1)
     q_empty = barriers(Q, 1)
     full = barriers(plan.stages, 1)

@@ -17,69 +17,64 @@ from .forward_steps import (
     issue_values,
     left_layout,
     output_layout,
+    place_of,
+    queries,
     scores_layout,
     step,
 )
 from .gluon import fence_async_shared, gl, gluon, mbarrier, tma, warpgroup_mma_wait
 from .pairs import pairs_of
-from .protocol import advance, pass_turn, pin, release, take_turn, told
+from .protocol import advance, pass_turn, pin, release, take_turn
 from .softmax import softmax_end
 
 
 @gluon.jit
-def whole_tiles(row, n, work, plan: gl.constexpr):
-    """Tiles of keys, of those after the first step, that row and the rows below it see whole."""
+def whole_tiles(diagonal, n, plan: gl.constexpr):
+    """Tiles of keys, of those after the first step, that all rows see whole."""
     whole = n - 1
     if plan.causal:
-        seen = gl.maximum(row + work.len_k - work.len_q + 1, 0)  # keys that the first row sees
+        seen = gl.maximum(diagonal + 1, 0)  # keys that the first row sees
         whole = gl.minimum(seen // plan.block_n, whole)
     return whole
 
 
 @gluon.jit
 def receive(shared, turn, GROUP: gl.constexpr, plan: gl.constexpr):
-    """Wait for the rows of this turn: batch, head, first row, tiles of keys, and Q if it goes to registers.
+    """Wait for the rows of this turn; Q if it goes to registers.
 
     Q in registers may still be on its way there: its buffer is given back by whoever has used it.
     """
     buffer = buffer_of(turn, GROUP, plan)
     mbarrier.wait(shared.q_full.index(buffer), turn // plan.q_buffers % 2)
-    b = told(shared.place.index(4 * buffer), 4)
-    h = told(shared.place.index(4 * buffer + 1), 4)
-    row = told(shared.place.index(4 * buffer + 2), 4)
-    n = told(shared.place.index(4 * buffer + 3), 4)
     if plan.q_regs:
         q = shared.q.index(buffer).reshape(plan.q_tile)
         q = q.load(left_layout(scores_layout(plan)))
     else:
         q = gl.to_tensor(0)
-    return b, h, row, n, q
-
-
-@gluon.jit
-def queries(shared, turn, held, GROUP: gl.constexpr, plan: gl.constexpr):
-    """Q of this turn, as a product takes it."""
-    if plan.q_regs:
-        q = held
-    else:
-        buffer = buffer_of(turn, GROUP, plan)
-        q = shared.q.index(buffer).reshape(plan.q_tile)
     return q
 
 
 @gluon.jit
-def store_rows(
-    o_desc, lse_ptr, shared, work, acc, m_i, l_i, turn, b, h, row,
-    GROUP: gl.constexpr, plan: gl.constexpr,
+def store_lse(
+    lse_ptr, shared, work, m_i, l_i, turn, GROUP: gl.constexpr, plan: gl.constexpr
 ):  # fmt: skip
-    """O and lse of this group's rows; O leaves by the copy engine."""
+    """lse of this group's rows; gives the factor of their O."""
+    b = place_of(shared, turn, 0, GROUP, plan)
+    h = place_of(shared, turn, 1, GROUP, plan)
+    row = place_of(shared, turn, 2, GROUP, plan)
     S_L: gl.constexpr = scores_layout(plan)
-    O_L: gl.constexpr = output_layout(plan)
     lse, inverse = softmax_end(m_i, l_i, work.unit, S_L)
     rows = row + gl.arange(0, plan.rows, layout=gl.SliceLayout(1, S_L))
     lse_ptr += gl.cast(b * work.heads_q + h, gl.int64) * work.len_q
     gl.store(lse_ptr + rows, lse, mask=rows < work.len_q)
-    inverse = gl.convert_layout(inverse, gl.SliceLayout(1, O_L), assert_trivial=True)
+    return gl.convert_layout(inverse, gl.SliceLayout(1, output_layout(plan)), assert_trivial=True)
+
+
+@gluon.jit
+def store_rows(
+    o_desc, shared, acc, inverse, turn, GROUP: gl.constexpr, plan: gl.constexpr
+):  # fmt: skip
+    """O of this group's rows leaves by the copy engine."""
     buffer = buffer_of(turn, GROUP, plan)
     if plan.share_qo:
         o = shared.q.index(buffer)
@@ -88,6 +83,9 @@ def store_rows(
         tma.store_wait(0)  # the O before has left its buffer
     o.reshape(plan.q_tile).store((acc * inverse[:, None]).to(o_desc.dtype))
     fence_async_shared()
+    b = place_of(shared, turn, 0, GROUP, plan)
+    h = place_of(shared, turn, 1, GROUP, plan)
+    row = place_of(shared, turn, 2, GROUP, plan)
     tma.async_copy_shared_to_global(o_desc, [b, h, row, 0], o)
     if plan.share_qo:
         tma.store_wait(0)
@@ -96,7 +94,7 @@ def store_rows(
 
 @gluon.jit
 def next_rows(
-    o_desc, lse_ptr, shared, work, pairs, acc, m_i, l_i, slot, phase, turn, b, h, row,
+    o_desc, lse_ptr, shared, work, pairs, acc, m_i, l_i, slot, phase, turn,
     GROUP: gl.constexpr, plan: gl.constexpr,
 ):  # fmt: skip
     """The last P V of these rows beside the first scores of the next, whose place is given back.
@@ -106,32 +104,35 @@ def next_rows(
     if not plan.q_regs:
         # the last scores of these rows are done
         release(shared.q_empty.index(buffer_of(turn, GROUP, plan)))
-    next_b, next_h, next_row, n, held = receive(shared, turn + 1, GROUP, plan)
-    q = queries(shared, turn + 1, held, GROUP, plan)
+    held = receive(shared, turn + 1, GROUP, plan)
+    q = queries(shared, turn + 1, held, slot, GROUP, False, plan)
 
     p16 = factor(pairs, shared, plan)
     take_turn(GROUP, plan.pingpong)
     s = issue_scores(q, shared, slot, first_columns(plan, GROUP), plan)
     acc = issue_values(p16, acc, shared, slot, plan)
     pass_turn(GROUP, plan.groups, plan.pingpong)
+    # step: store, of lse: beside both products, so that m_i and l_i need not wait for O
+    inverse = store_lse(lse_ptr, shared, work, m_i, l_i, turn, GROUP, plan)
     s = warpgroup_mma_wait(1, deps=(s,))
     give_back_queries(shared, turn + 1, GROUP, plan)
-    p, m_new, l_new = begin_rows(s, next_row, (n - 1) * plan.block_n, work, GROUP, plan)
+    p, m_new, l_new = begin_rows(s, shared, turn + 1, work, GROUP, plan)
     if plan.pin:
         l_new = pin(l_new)
     next_slot, next_phase = advance(slot, phase, plan.stages)
-    mbarrier.wait(shared.full.index(next_slot), next_phase, pred=n > 0)
+    more = place_of(shared, turn + 1, 4, GROUP, plan) > 0
+    mbarrier.wait(shared.full.index(next_slot), next_phase, pred=more)
     acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))
     release(shared.empty.index(slot))
     pairs = pairs_of(p, shared.v.dtype)
-    # step: store
-    store_rows(o_desc, lse_ptr, shared, work, acc, m_i, l_i, turn, b, h, row, GROUP, plan)
-    return next_b, next_h, next_row, n, held, pairs, m_new, l_new, next_slot, next_phase
+    # step: store, of O
+    store_rows(o_desc, shared, acc, inverse, turn, GROUP, plan)
+    return held, pairs, m_new, l_new, next_slot, next_phase
 
 
 @gluon.jit
 def next_rows_apart(
-    o_desc, lse_ptr, shared, work, pairs, acc, m_i, l_i, slot, phase, turn, b, h, row,
+    o_desc, lse_ptr, shared, work, pairs, acc, m_i, l_i, slot, phase, turn,
     GROUP: gl.constexpr, plan: gl.constexpr,
 ):  # fmt: skip
     """As `next_rows`, one after the other: where Q has one buffer and no registers."""
@@ -141,15 +142,14 @@ def next_rows_apart(
     take_turn(GROUP, plan.pingpong)
     acc = issue_values(p16, acc, shared, slot, plan)
     pass_turn(GROUP, plan.groups, plan.pingpong)
-    acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))
     # step: store
-    store_rows(o_desc, lse_ptr, shared, work, acc, m_i, l_i, turn, b, h, row, GROUP, plan)
-    next_b, next_h, next_row, n, held = receive(shared, turn + 1, GROUP, plan)
-    q = queries(shared, turn + 1, held, GROUP, plan)
-    pairs, m_i, l_i, slot, phase = first_scores(
-        q, shared, work, slot, phase, turn + 1, next_row, (n - 1) * plan.block_n, n > 0, GROUP, plan
-    )
-    return next_b, next_h, next_row, n, held, pairs, m_i, l_i, slot, phase
+    inverse = store_lse(lse_ptr, shared, work, m_i, l_i, turn, GROUP, plan)
+    acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))
+    store_rows(o_desc, shared, acc, inverse, turn, GROUP, plan)
+    held = receive(shared, turn + 1, GROUP, plan)
+    q = queries(shared, turn + 1, held, slot, GROUP, False, plan)
+    pairs, m_i, l_i, slot, phase = first_scores(q, shared, work, slot, phase, turn + 1, GROUP, plan)
+    return held, pairs, m_i, l_i, slot, phase
 
 
 @gluon.jit
@@ -163,35 +163,36 @@ def consumer(GROUP: gl.constexpr, o_desc, lse_ptr, shared, work, plan: gl.conste
         pass_turn(GROUP, plan.groups, plan.pingpong)  # the first group begins
 
     # step: load_q
-    b, h, row, n, held = receive(shared, turn, GROUP, plan)
+    held = receive(shared, turn, GROUP, plan)
     mbarrier.wait(shared.full.index(slot), phase)
-    pairs, m_i, l_i, slot, phase = first_scores(
-        queries(shared, turn, held, GROUP, plan), shared, work, slot, phase, turn, row,
-        (n - 1) * plan.block_n, n > 0, GROUP, plan,
-    )  # fmt: skip
+    q = queries(shared, turn, held, slot, GROUP, False, plan)
+    pairs, m_i, l_i, slot, phase = first_scores(q, shared, work, slot, phase, turn, GROUP, plan)
+    n = place_of(shared, turn, 4, GROUP, plan)
     while n > 0:
-        q = queries(shared, turn, held, GROUP, plan)
-        whole = whole_tiles(row, n, work, plan)
+        diagonal = place_of(shared, turn, 3, GROUP, plan)
+        whole = whole_tiles(diagonal, n, plan)
         acc = gl.full(plan.q_tile, 0.0, gl.float32, O_L)
         if plan.steps_masked:
             for j in range(0, n - 1 - whole):
                 pairs, acc, m_i, l_i, slot, phase = step(
-                    q, shared, work, pairs, acc, m_i, l_i, slot, phase, row, (n - 2 - j) * plan.block_n,
-                    GROUP, True, plan,
+                    turn, held, shared, work, pairs, acc, m_i, l_i, slot, phase, diagonal,
+                    (n - 2 - j) * plan.block_n, GROUP, True, plan,
                 )  # fmt: skip
         for _ in range(0, whole):
             pairs, acc, m_i, l_i, slot, phase = step(
-                q, shared, work, pairs, acc, m_i, l_i, slot, phase, row, 0, GROUP, False, plan
-            )
+                turn, held, shared, work, pairs, acc, m_i, l_i, slot, phase, diagonal, 0,
+                GROUP, False, plan,
+            )  # fmt: skip
         if plan.joined:
-            b, h, row, n, held, pairs, m_i, l_i, slot, phase = next_rows(
+            held, pairs, m_i, l_i, slot, phase = next_rows(
                 o_desc, lse_ptr, shared, work, pairs, acc, m_i, l_i, slot, phase,
-                turn, b, h, row, GROUP, plan,
+                turn, GROUP, plan,
             )  # fmt: skip
         else:
-            b, h, row, n, held, pairs, m_i, l_i, slot, phase = next_rows_apart(
+            held, pairs, m_i, l_i, slot, phase = next_rows_apart(
                 o_desc, lse_ptr, shared, work, pairs, acc, m_i, l_i, slot, phase,
-                turn, b, h, row, GROUP, plan,
+                turn, GROUP, plan,
             )  # fmt: skip
         turn += 1
+        n = place_of(shared, turn, 4, GROUP, plan)
     tma.store_wait(0)

@@ -8,7 +8,7 @@ slot, and so the ring runs on without a gap from the rows of one tile to the row
 from __future__ import annotations
 
 from .gluon import gl, gluon, mbarrier, tma
-from .protocol import advance, tell
+from .protocol import PLACE, advance, tell
 from .schedule import draw, key_tiles, number_after, rows_at
 
 
@@ -29,20 +29,24 @@ def load_kv(k_desc, v_desc, shared, slot, phase, k_at, v_at, has_k, has_v, plan:
 
 
 @gluon.jit
-def load_q(q_desc, shared, turn, b, h, row, n, plan: gl.constexpr):
+def load_q(q_desc, shared, work, turn, b, h, row, n, plan: gl.constexpr):
     """The tiles of Q of one turn, one for each group, each with its place; n = 0: there is none."""
     GROUPS: gl.constexpr = plan.groups
     buffer = turn % plan.q_buffers * GROUPS
     parity = turn // plan.q_buffers % 2
+    place = turn % plan.places * GROUPS
+    diagonal = row + work.len_k - work.len_q
     for g in gl.static_range(GROUPS):
         full = shared.q_full.index(buffer + g)
         mbarrier.wait(shared.q_empty.index(buffer + g), parity ^ 1)
         first = row + g * plan.rows
         # thread 0 stores these too, before its arrival
-        tell(shared.place.index(4 * (buffer + g)), b, 1)
-        tell(shared.place.index(4 * (buffer + g) + 1), h, 1)
-        tell(shared.place.index(4 * (buffer + g) + 2), first, 1)
-        tell(shared.place.index(4 * (buffer + g) + 3), n, 1)
+        at = PLACE * (place + g)
+        tell(shared.place.index(at), b, 1)
+        tell(shared.place.index(at + 1), h, 1)
+        tell(shared.place.index(at + 2), first, 1)
+        tell(shared.place.index(at + 3), diagonal + g * plan.rows, 1)
+        tell(shared.place.index(at + 4), n, 1)
         mbarrier.expect(full, q_desc.block_type.nbytes, pred=n > 0)
         mbarrier.expect(full, 0, pred=n == 0)
         q = shared.q.index(buffer + g)
@@ -71,7 +75,7 @@ def producer(q_desc, k_desc, v_desc, shared, work, plan: gl.constexpr):
     next_b, next_h, next_row, next_n = b, h, row, n
     if plan.early_q:
         # step: load_q
-        load_q(q_desc, shared, turn, b, h, row, n, plan)
+        load_q(q_desc, shared, work, turn, b, h, row, n, plan)
     while n > 0:
         # the ticket travels while this tile is loaded
         ticket = draw(work, plan.schedule)
@@ -86,10 +90,10 @@ def producer(q_desc, k_desc, v_desc, shared, work, plan: gl.constexpr):
                     # Q of the next rows is there long before these are done
                     number = number_after(ticket, turn + 1, work, plan.schedule)
                     next_b, next_h, next_row, next_n = place_of(number, work, plan)
-                    load_q(q_desc, shared, turn + 1, next_b, next_h, next_row, next_n, plan)
+                    load_q(q_desc, shared, work, turn + 1, next_b, next_h, next_row, next_n, plan)
             else:
                 if i == 0:
-                    load_q(q_desc, shared, turn, b, h, row, n, plan)
+                    load_q(q_desc, shared, work, turn, b, h, row, n, plan)
         turn += 1
         if plan.early_q:
             b, h, row, n = next_b, next_h, next_row, next_n
@@ -99,4 +103,4 @@ def producer(q_desc, k_desc, v_desc, shared, work, plan: gl.constexpr):
     # the last values, and the news that there are no more rows
     load_kv(k_desc, v_desc, shared, slot, phase, v_at, v_at, yes ^ True, yes, plan)
     if not plan.early_q:
-        load_q(q_desc, shared, turn, zero, zero, zero, zero, plan)
+        load_q(q_desc, shared, work, turn, zero, zero, zero, zero, plan)

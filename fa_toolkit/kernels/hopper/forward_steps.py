@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .gluon import gl, gluon, mbarrier, warpgroup_mma, warpgroup_mma_wait
 from .pairs import from_pairs, pairs_of
-from .protocol import advance, pass_turn, pin, release, take_turn
+from .protocol import PLACE, advance, pass_turn, pin, release, take_turn, told, unknown_zero
 from .softmax import masked_scores, row_sums, softmax_start, softmax_step
 
 
@@ -54,6 +54,25 @@ def give_back_queries(shared, turn, GROUP: gl.constexpr, plan: gl.constexpr):
 
 
 @gluon.jit
+def place_of(shared, turn, WHAT: gl.constexpr, GROUP: gl.constexpr, plan: gl.constexpr):
+    """One of the numbers that place the rows of this turn."""
+    return told(shared.place.index(PLACE * (turn % plan.places * plan.groups + GROUP) + WHAT), 4)
+
+
+@gluon.jit
+def queries(
+    shared, turn, held, slot, GROUP: gl.constexpr, FRESH: gl.constexpr, plan: gl.constexpr
+):  # fmt: skip
+    """Q of this turn, as a product takes it."""
+    if plan.q_regs:
+        q = held
+    else:
+        buffer = buffer_of(turn, GROUP, plan) + unknown_zero(slot, FRESH)
+        q = shared.q.index(buffer).reshape(plan.q_tile)
+    return q
+
+
+@gluon.jit
 def issue_scores(q, shared, slot, COLUMNS: gl.constexpr, plan: gl.constexpr):
     """S = Q K^T with the first COLUMNS keys of a tile, on its way."""
     k = shared.k.index(slot).reshape(plan.kv_tile).slice(0, COLUMNS).permute((1, 0))
@@ -76,7 +95,7 @@ def issue_values(p16, acc, shared, slot, plan: gl.constexpr):
 
 @gluon.jit
 def step(
-    q, shared, work, pairs, acc, m_i, l_i, slot, phase, row, col,
+    turn, held, shared, work, pairs, acc, m_i, l_i, slot, phase, diagonal, col,
     GROUP: gl.constexpr, MASKED: gl.constexpr, plan: gl.constexpr,
 ):  # fmt: skip
     """One more tile of keys, whose slot is full: the step before has waited for it."""
@@ -84,6 +103,8 @@ def step(
     p16 = factor(pairs, shared, plan)
     take_turn(GROUP, plan.pingpong)
     # step: scores
+    # ptxas 12.8 sets a descriptor that two loops share before the first alone: this loop has its own
+    q = queries(shared, turn, held, slot, GROUP, MASKED, plan)
     s = issue_scores(q, shared, slot, plan.block_n, plan)
     if plan.overlap:
         acc = issue_values(p16, acc, shared, slot, plan)
@@ -97,7 +118,7 @@ def step(
 
     # step: mask
     if MASKED:
-        s = masked_scores(s, row, col, work, plan.causal, scores_layout(plan))
+        s = masked_scores(s, diagonal, col, work, plan.causal, scores_layout(plan))
     # step: update, beside P V on the tensor cores
     m_i, l_i, p, alpha = softmax_step(s, m_i, l_i, work.unit, MASKED, plan.fma_columns)
     if plan.pin:
@@ -115,12 +136,14 @@ def step(
 
 
 @gluon.jit
-def begin_rows(s, row, col, work, GROUP: gl.constexpr, plan: gl.constexpr):
-    """P, m and l of the first tile of keys; columns that were not made are zeros of P."""
+def begin_rows(s, shared, turn, work, GROUP: gl.constexpr, plan: gl.constexpr):
+    """P, m and l of the last tile of keys, the first in time; columns not made are zeros of P."""
     COLUMNS: gl.constexpr = first_columns(plan, GROUP)
     S_L: gl.constexpr = scores_layout(plan, COLUMNS)
     if plan.ragged:
-        s = masked_scores(s, row, col, work, plan.causal, S_L)
+        diagonal = place_of(shared, turn, 3, GROUP, plan)
+        col = (place_of(shared, turn, 4, GROUP, plan) - 1) * plan.block_n
+        s = masked_scores(s, diagonal, col, work, plan.causal, S_L)
     m_i, l_i, p = softmax_start(s, work.unit, plan.ragged, plan.fma_columns)
     if plan.block_n > COLUMNS:
         whole = gl.full([plan.q_tile[0], plan.block_n], 0.0, gl.float32, scores_layout(plan))
@@ -137,14 +160,15 @@ def begin_rows(s, row, col, work, GROUP: gl.constexpr, plan: gl.constexpr):
 
 @gluon.jit
 def first_scores(
-    q, shared, work, slot, phase, turn, row, col, more, GROUP: gl.constexpr, plan: gl.constexpr
-):
-    """The first tile of keys with nothing beside it: P, m, l, and the slot after it, full if there is more."""
+    q, shared, work, slot, phase, turn, GROUP: gl.constexpr, plan: gl.constexpr
+):  # fmt: skip
+    """The first tile of keys with nothing beside it: P, m, l, and the slot after it, full if there is one."""
     s = issue_scores(q, shared, slot, first_columns(plan, GROUP), plan)
     s = warpgroup_mma_wait(0, deps=(s,))
     release(shared.empty.index(slot))
     give_back_queries(shared, turn, GROUP, plan)
-    p, m_i, l_i = begin_rows(s, row, col, work, GROUP, plan)
+    p, m_i, l_i = begin_rows(s, shared, turn, work, GROUP, plan)
     slot, phase = advance(slot, phase, plan.stages)
+    more = place_of(shared, turn, 4, GROUP, plan) > 0
     mbarrier.wait(shared.full.index(slot), phase, pred=more)
     return pairs_of(p, shared.v.dtype), m_i, l_i, slot, phase

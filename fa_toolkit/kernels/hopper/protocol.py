@@ -11,6 +11,8 @@ from .gluon import gl, gluon, mbarrier
 
 #: hardware barriers 0 to 7 are left to the compiler
 FIRST_BARRIER = gl.constexpr(8)
+#: numbers that say where a tile of rows is: batch, head, first row, that row's last key, tiles of keys
+PLACE = gl.constexpr(5)
 
 
 @gluon.jit
@@ -58,6 +60,19 @@ def release(bar):
     may speak for it: an "expect" of no bytes is that arrival without the barriers.
     """
     mbarrier.expect(bar, 0)
+
+
+@gluon.jit
+def unknown_zero(slot, FRESH: gl.constexpr):
+    """0, but where FRESH only we know: what is addressed with it is addressed anew in every step.
+
+    Else the assembler makes the descriptor of a tile that stays before the loop: there it runs out of
+    registers for all of them, or two loops share one that it sets before the first loop alone.
+    """
+    nothing = gl.to_tensor(0)
+    if FRESH:
+        nothing = slot >> 8
+    return nothing
 
 
 @gluon.jit

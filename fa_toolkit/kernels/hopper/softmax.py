@@ -1,7 +1,7 @@
 """The softmax of one warp group, in registers: mask, exponentials, running maximum and sum.
 
 Scores stay in the units of the product; `unit` = scale * log2(e) turns them into base-2 units inside
-the one multiply-add that every exponential needs anyway. The sum of a row is kept as eight partial
+the one multiply-add that every exponential needs anyway. The sum of a row is kept as four partial
 sums until the row is done: the lanes that share a row need not speak to each other before.
 """
 
@@ -53,8 +53,8 @@ def exponentials(s, unit, pivot, FMA_COLUMNS: gl.constexpr):
 
 
 @gluon.jit
-def masked_scores(s, row, col, work, CAUSAL: gl.constexpr, S_L: gl.constexpr):
-    """-inf where row i may not see key j.
+def masked_scores(s, diagonal, col, work, CAUSAL: gl.constexpr, S_L: gl.constexpr):
+    """-inf where row i may not see key j; the first row's last key is `diagonal`.
 
     A lane holds columns 8 j + c, c below 8 and two of its own: with c on the side of the limit, 8 j is
     a constant in the instruction, and no column numbers sit in registers.
@@ -64,14 +64,15 @@ def masked_scores(s, row, col, work, CAUSAL: gl.constexpr, S_L: gl.constexpr):
     rows = gl.arange(0, s.shape[0], layout=gl.SliceLayout(1, S_L))
     limit = work.len_k - 1 - col + rows * 0  # the last key, counted from the tile
     if CAUSAL:
-        limit = gl.minimum(limit, rows + (row + work.len_k - work.len_q - col))
+        # the maximum changes nothing, but keeps sums of rows and constants from waiting in registers
+        limit = gl.minimum(limit, rows + gl.maximum(diagonal - col, -s.shape[0]))
     return gl.where((cols - low)[None, :] <= limit[:, None] - low[None, :], s, -float("inf"))
 
 
 @gluon.jit
 def row_sums(p):
-    """[rows, columns] -> [rows, 8]: what lanes share a row for is added up at its end."""
-    return gl.sum(p.reshape([p.shape[0], p.shape[1] // 8, 8]), axis=1)
+    """[rows, columns] -> [rows, 4]: each of the four lanes that share a row adds up its own."""
+    return gl.sum(gl.sum(p.reshape([p.shape[0], p.shape[1] // 8, 4, 2]), axis=1), axis=2)
 
 
 @gluon.jit
