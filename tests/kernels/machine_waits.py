@@ -17,6 +17,7 @@ _UPPER = re.compile(r"^\s+/\* 0x([0-9a-f]{16}) \*/")
 _CONTROL = re.compile(r"<sets (\d) waits (\d+)>")
 _NONE = 7  # no scoreboard
 _LOADS = ("LDS", "LDSM")
+_IN_ORDER = (*_LOADS, "SHFL")  # of one pipe
 
 
 def arrivals_beside_loads(code: str) -> list[str]:
@@ -64,9 +65,10 @@ def _through(
             flying = {(b, at) for b, at in flying if not drained or b != int(drained[1])}
         if operation.startswith("SYNCS.ARRIVE") and flying:
             wrong.append(f"{address}: {text} beside the load at {min(at for _, at in flying)}")
-        if operation.split(".")[0] in _LOADS:
+        if operation.split(".")[0] in _IN_ORDER:
             # one without a scoreboard is back before the next one that has
             flying = {(sets if board == _NONE else board, at) for board, at in flying}
+        if operation.split(".")[0] in _LOADS:
             flying.add((sets, address))
     return frozenset(flying), wrong
 

@@ -49,6 +49,19 @@ def test_one_scoreboard_for_two_loads() -> None:
     assert len(arrivals_beside_loads(code(*loads, (USE, NONE, 2), (ARRIVAL, NONE, 0)))) == 1
 
 
+def test_a_shuffle_behind_the_load_is_awaited() -> None:
+    """Shuffles and loads of a warp come back in their order."""
+    shuffle = ("SHFL.BFLY PT, R3, R2, 0x2, 0x1f", 1, 0)
+    assert (
+        arrivals_beside_loads(code((FIRST, NONE, 0), shuffle, (USE, NONE, 2), (ARRIVAL, NONE, 0)))
+        == []
+    )
+    assert arrivals_beside_loads(code((FIRST, NONE, 0), shuffle, (ARRIVAL, NONE, 0)))
+    assert arrivals_beside_loads(
+        code(shuffle, (FIRST, NONE, 0), (USE, NONE, 2), (ARRIVAL, NONE, 0))
+    )
+
+
 def test_on_one_path_alone() -> None:
     lines = (
         (FIRST, 1, 0),
