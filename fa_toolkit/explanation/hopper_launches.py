@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..io_model import flash_backward_traffic, flash_forward_traffic, issued_flops, visited_tiles
 from ..kernels.hopper.availability import Pass
-from ..kernels.hopper.configuration import GRID, forward_config
+from ..kernels.hopper.configuration import GRID, forward_config, plan_of
 from ..problem import AttentionProblem, TileShape
 from .answer import Launch
 from .targets import Target
@@ -20,14 +20,18 @@ def hopper_forward_launches(problem: AttentionProblem, target: Target) -> Iterat
     p = problem
     config = forward_config(p.head_dim, p.len_q, p.len_k, p.right is not None)
     tile = TileShape(config.groups * config.rows, config.block_n)
-    programs = p.batch * p.heads_q * -(-p.len_q // tile.block_m)
+    row_tiles = p.batch * p.heads_q * -(-p.len_q // tile.block_m)
+    programs = row_tiles
     if config.schedule != GRID:
-        programs = min(programs, _sms(target) * config.per_sm)
+        programs = min(row_tiles, _sms(target) * config.per_sm)
+    plan = plan_of(config, p.head_dim, p.len_q, p.len_k, p.right is not None)
+    # of the tile on the diagonal a group makes only the scores that some row of it sees
+    unmade = sum(tile.block_n - plan.first_columns(group) for group in range(config.groups))
     yield _launch(
         "hopper_forward_kernel", "forward", p, target, tile, programs,
         flash_forward_traffic(p, tile).phases["forward"],
         warps=4 * config.groups + 1, stages=config.stages, shared=config.shared(p.head_dim),
-        flops=issued_flops(p, tile),
+        flops=issued_flops(p, tile) - 2 * row_tiles * unmade * config.rows * p.head_dim,
     )  # fmt: skip
 
 
@@ -47,12 +51,15 @@ def hopper_backward_launches(problem: AttentionProblem, target: Target) -> Itera
     yield _launch(
         "hopper_prepare_kernel", "backward", p, target, rows, padded // _ROWS, first, warps=8
     )
+    programs = p.batch * p.heads_kv * -(-p.len_k // PER_PROGRAM)
+    if config.persistent:
+        programs = min(programs, _sms(target))
     visited = p.batch * p.heads_q * visited_tiles(p, tile)
     added = visited * tile.block_m * p.head_dim * _SUM  # read and written where they lie, in L2
     reads, writes = flash_backward_traffic(p, tile).phases["dkdv"]
     yield _launch(
-        "hopper_backward_kernel", "backward", p, target, tile,
-        p.batch * p.heads_kv * -(-p.len_k // PER_PROGRAM), (reads + added, writes + added),
+        "hopper_backward_kernel", "backward", p, target, tile, programs,
+        (reads + added, writes + added),
         warps=9, stages=config.stages, shared=config.shared(p.head_dim),
         flops=2 * visited * tile.block_m * tile.block_n * 5 * p.head_dim,
     )  # fmt: skip

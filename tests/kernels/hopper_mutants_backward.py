@@ -11,7 +11,9 @@ CASES = (
     Case(100, 7, True, hq=1, seed=2),
     Case(195, 200, True, seed=3),
 )
-LISTS, GROUPED = CASES[1], CASES[3]
+LISTS = CASES[1]
+#: 64 queries a step, a program for each tile of keys
+GROUPED = Case(195, 200, True, seed=3, switches=switches_of(block_m=64, persistent=False))
 IN_STEP = Case(100, 140, True, switches=switches_of(late=False))
 DRAWN = Case(60, 300, True, hq=1, multiprocessors=1, switches=switches_of(persistent=True))
 PREFETCHED = Case(100, 140, True, switches=switches_of(prefetch=True))
@@ -48,7 +50,8 @@ READ: dict[str, Mistake] = {
         "backward", "(plan.stages + 1) + which", "(plan.stages + 1)"
     ),
     "K overwritten while the other group reads it": planted(
-        "backward", '        named_barrier("sync", FINAL_BARRIER, 256)\n    dv_tile', "        pass\n    dv_tile"
+        "backward", '        named_barrier("sync", FINAL_BARRIER, 256)\n    dv_tile', "        pass\n    dv_tile",
+        GROUPED,
     ),
     "dQ of no step before is added": planted("backward_sums", "    if place >= 0:", "    if place < 1 << 30:"),
     "share of dQ overwritten while it is added": planted(
@@ -163,7 +166,7 @@ BLIND: dict[str, Mistake] = {
         "backward", "at = [b, h_kv, key + GROUP * plan.kv_tile[0], 0]", "at = [b, h_kv, key, 0]"
     ),
     "dK for dV": planted(
-        "backward", "to_global(dk_desc, at, dk_tile)", "to_global(dk_desc, at, dv_tile)"
+        "backward", "to_global(dk_desc, at, dk_tile)", "to_global(dk_desc, at, dv_tile)", GROUPED
     ),
     "dK without the scale": planted("backward", "dk * work.scale, dv", "dk, dv"),
     "dQ without the scale": planted("backward", "(sums * scale)", "sums"),

@@ -25,6 +25,7 @@ ALONE = Case(200, 333, True, multiprocessors=1,
 #: fewer tiles of keys than slots: only Q's own barriers hold its producer back
 SHORT = Case(300, 100, multiprocessors=1, switches=switches_of(q_regs=True, q_buffers=1))
 HALVED = Case(200, 328, True, switches=switches_of(halved=True))
+PLACES = Case(130, 70, hq=8, hk=2, multiprocessors=2, seed=4)
 SNAKE = Case(330, 200, hq=2, hk=2, multiprocessors=4, switches=switches_of(schedule=1))
 
 READ: dict[str, Mistake] = {
@@ -47,7 +48,7 @@ READ: dict[str, Mistake] = {
     ),
     "slot of the next rows not awaited": planted(
         "forward",
-        "    mbarrier.wait(shared.full.index(next_slot), next_phase, pred=n > 0)\n",
+        "    mbarrier.wait(shared.full.index(next_slot), next_phase, pred=more)\n",
         "",
     ),
     "producer does not wait for an empty slot": planted(
@@ -91,14 +92,15 @@ READ: dict[str, Mistake] = {
         "forward",
         "        mbarrier.expect(full, 0, pred=n == 0)\n",
         "        mbarrier.expect(full, 0, pred=n == 0)\n"
-        "        tell(shared.place.index(4 * (buffer + g) + 3), n, 1)\n",
+        "        tell(shared.place.index(at + 4), n, 1)\n",
+        APART,
     ),
     "O overwritten while it is stored": planted(
         "forward", "        tma.store_wait(0)  # the O before has left its buffer\n", "",
         Case(330, 300, multiprocessors=1),
     ),
     "program ends before O is read": planted(
-        "forward", "        turn += 1\n    tma.store_wait(0)\n", "        turn += 1\n"
+        "forward", "GROUP, plan)\n    tma.store_wait(0)\n", "GROUP, plan)\n"
     ),
     "no fence after O is stored": planted("forward", "    fence_async_shared()\n", ""),
     "one arrival too few": planted(
@@ -139,10 +141,25 @@ READ: dict[str, Mistake] = {
     "no news that there are no more rows": planted(
         "forward", "gl.where(number < work.total, n, 0)", "n"
     ),
+    "place of a turn overwritten while O needs it": planted(
+        "configuration", "return self.q_buffers + 2", "return self.q_buffers + 1", PLACES
+    ),
+    "O where the next rows are": planted(
+        "forward",
+        "    b = place_of(shared, turn, 0, GROUP, plan)\n    h = place_of(shared, turn, 1, GROUP, plan)\n"
+        "    row = place_of(shared, turn, 2, GROUP, plan)\n    tma",
+        "    b = place_of(shared, turn + 1, 0, GROUP, plan)\n    h = place_of(shared, turn + 1, 1, GROUP, plan)\n"
+        "    row = place_of(shared, turn + 1, 2, GROUP, plan)\n    tma",
+    ),
+    "tiles of keys of the rows before": planted(
+        "forward",
+        "        turn += 1\n        n = place_of(shared, turn, 4, GROUP, plan)\n",
+        "        n = place_of(shared, turn, 4, GROUP, plan)\n        turn += 1\n",
+    ),
     "Q of the next rows with the place of these": planted(
         "forward",
-        "load_q(q_desc, shared, turn + 1, next_b, next_h, next_row, next_n, plan)",
-        "load_q(q_desc, shared, turn + 1, b, h, row, next_n, plan)",
+        "load_q(q_desc, shared, work, turn + 1, next_b, next_h, next_row, next_n, plan)",
+        "load_q(q_desc, shared, work, turn + 1, b, h, row, next_n, plan)",
     ),
 }  # fmt: skip
 
@@ -176,7 +193,14 @@ BLIND: dict[str, Mistake] = {
         "[k_at[0], k_at[1], k_at[2], 0]",
     ),
     "diagonal off by one": planted(
-        "softmax", "rows + (row + work.len_k", "rows + (row + 1 + work.len_k"
+        "forward", "diagonal = row + work.len_k", "diagonal = row + 1 + work.len_k"
+    ),
+    "same diagonal for every group": planted(
+        "forward", "diagonal + g * plan.rows, 1)", "diagonal, 1)"
+    ),
+    "tiles far from the diagonal taken for near": planted(
+        "softmax", "gl.maximum(diagonal - col, -s.shape[0])", "gl.maximum(diagonal - col, -1)",
+        Case(300, 130, True, switches=switches_of(groups=3)),
     ),
     "one key too many": planted("softmax", "work.len_k - 1 - col", "work.len_k - col", LISTS),
     "one whole tile too many": planted(
@@ -197,10 +221,10 @@ BLIND: dict[str, Mistake] = {
     ),
     "tiles of rows rounded down": planted("forward", "row_tiles = -(-nq //", "row_tiles = (nq //"),
     "ragged keys forgotten": planted(
-        "forward", "causal or len_k % config.block_n != 0", "causal", LISTS
+        "configuration", "causal or len_k % config.block_n != 0", "causal", LISTS
     ),
     "half a tile off taken for square": planted(
-        "forward", "(len_k - len_q) % config.block_n", "(len_k - len_q) % config.rows",
+        "configuration", "(len_k - len_q) % config.block_n", "(len_k - len_q) % config.rows",
         Case(200, 264, True),
     ),
     "half of the first scores for every group": planted(
@@ -208,7 +232,7 @@ BLIND: dict[str, Mistake] = {
     ),
     "pairs of P the wrong way round": planted("pairs", "gl.join(low, high)", "gl.join(high, low)"),
     "tall tiles taken for square": planted(
-        "forward", "config.rows * config.groups == config.block_n", "True",
+        "configuration", "config.rows * config.groups == config.block_n", "True",
         Case(200, 328, True, switches=switches_of(groups=3)),
     ),
     "group of heads upside down": planted("forward", "hq // hk, row_tiles", "hk, row_tiles"),

@@ -27,7 +27,8 @@ MORE = (
     "forward-256-causal",
     "forward-256-full",
     "forward-128-causal-N512",
-    "forward-64-full-N512",
+    "forward-64-full-N256",
+    "forward-64-causal-N16384",
     "forward-128-full-N1024x300-fp16",
     "backward-128-full",
     "backward-64-causal",
@@ -35,6 +36,8 @@ MORE = (
     "backward-64-causal-N512x300-fp16-dlse",
     # where the diagonal meets no corner of a tile there are two loops
     "forward-64-causal-N200x333",
+    "forward-64-causal-N9000x9333",
+    "forward-64-full-N1000x700-fp16",
     "forward-128-causal-N200x333",
     "forward-256-causal-N200x333",
     "backward-128-causal-N200x333",

@@ -6,7 +6,7 @@ against float64; and each of many planted mistakes is noticed.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ if mode() != "interpreter":
 import hopper_mutants
 from hopper_simulator_cases import Case, Modules, run_backward, run_forward, unknown_switches
 from hopper_simulator_kernels import plant
+
+from fa_toolkit.kernels.hopper import configuration
 
 
 @pytest.fixture(scope="session")
@@ -80,11 +82,38 @@ FORWARD_SIZES += [
     Case(200, 200 + more, True, seed=20 + more, switches=(("halved", True), ("joined", joined)))
     for more, joined in ((0, True), (128, True), (-128, False), (64, True))
 ]
-FORWARD = FORWARD_TILES + FORWARD_SIZES + _varied(VARIED, FORWARD_VARIANTS)
+
+
+def _chosen() -> list[Case]:
+    """What a length chooses that no run here has, at shorter lengths: each number of tiles up to
+    twice the ring and one more, whole and not."""
+    cases = []
+    for (d, causal), choices in configuration.CHOICES.items():
+        (_, short) = choices[-1]
+        for _, config in choices[:-1]:
+            switches = tuple(
+                (f.name, getattr(config, f.name)) for f in fields(config)
+                if getattr(config, f.name) != getattr(short, f.name)
+            )  # fmt: skip
+            cases += [
+                Case(200 + 7 * tiles, config.block_n * tiles - less, causal, d=d, hq=2, seed=tiles,
+                     multiprocessors=1 + tiles % 3, switches=switches)
+                for tiles in range(1, 2 * config.stages + 2) for less in (0, 3)
+            ]  # fmt: skip
+    return cases
+
+
+FORWARD_CHOSEN = _chosen()
+FORWARD = FORWARD_TILES + FORWARD_SIZES + FORWARD_CHOSEN + _varied(VARIED, FORWARD_VARIANTS)
 
 # ------------------------------------------------------------------ backward
+_NARROW: dict[str, Any] = {"block_m": 64, "rounded_p": False, "persistent": False}
 BACKWARD_TILES = [
-    Case(64 * tiles - tiles % 3, 150 - tiles, causal, hq=hq, seed=tiles)
+    Case(64 * tiles - tiles % 3, 150 - tiles, causal, hq=hq, seed=tiles, switches=tuple(_NARROW.items()))
+    for tiles in range(1, 6) for causal, hq in ((False, 1), (True, 2))
+]  # fmt: skip
+BACKWARD_TILES += [
+    Case(128 * tiles - tiles % 3, 300 - tiles, causal, hq=hq, seed=tiles)
     for tiles in range(1, 6) for causal, hq in ((False, 1), (True, 2))
 ]  # fmt: skip
 BACKWARD_SIZES = [
@@ -97,14 +126,15 @@ BACKWARD_SIZES = [
     Case(140, 200, d=128, seed=5),
     Case(200, 140, True, d=128, layout="bnhd", dlse=True, seed=6),
 ]
-BACKWARD_VARIANTS: tuple[dict[str, Any], ...] = (
+BACKWARD_VARIANTS: tuple[dict[str, Any], ...] = tuple(_NARROW | variant for variant in (
     {"late": False}, {"late": False, "prefetch": True}, {"prefetch": True}, {"turns": True},
     {"turns": True, "prefetch": True}, {"late": False, "turns": True}, {"rounded_p": True},
     {"fresh": False}, {"stages": 3}, {"stages": 3, "prefetch": True}, {"section": 1},
     {"block_m": 128}, {"block_m": 128, "late": False},
     {"persistent": True}, {"persistent": True, "late": False},
     {"persistent": True, "prefetch": True}, {"persistent": True, "turns": True},
-)  # fmt: skip
+    {"block_m": 128, "rounded_p": True}, {"block_m": 128, "rounded_p": True, "persistent": True, "turns": True},
+))  # fmt: skip
 BACKWARD_VARIED = [
     Case(130, 200, True), Case(150, 140, hq=4, hk=2), Case(130, 7, True, hq=2, hk=2),
     Case(100, 264, True, hq=4, dlse=True), Case(190, 200),

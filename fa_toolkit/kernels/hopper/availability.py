@@ -23,7 +23,7 @@ Why = Literal["asked", "better", "obstacle", "short", "split", "part"]
 HOPPER = (9, 0)  # compute capability; wgmma and setmaxnreg of sm_90a exist on no other
 SHARED = 232_448  # bytes of shared memory a block, of every GPU of that kind
 WIDTHS: Mapping[Pass, tuple[int, ...]] = {"forward": (64, 128, 256), "backward": (64, 128)}
-#: (pass, D, causal) seen wrong on an H200; mended since (`configuration.CAUSAL`), not seen there again
+#: (pass, D, causal) seen wrong on a GPU and not mended: refused
 NOT_RIGHT_YET: frozenset[tuple[Pass, int, bool]] = frozenset()
 ALIGNMENT = 16  # bytes: what the copy engine asks of addresses and of steps between rows
 

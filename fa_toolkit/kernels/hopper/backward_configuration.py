@@ -104,7 +104,7 @@ class BackwardPlan(BackwardConfig):
 
 
 BEST_BACKWARD: dict[int, BackwardConfig] = {
-    64: BackwardConfig(),
+    64: BackwardConfig(block_m=128, rounded_p=True, persistent=True),
     128: BackwardConfig(),
 }
 

@@ -6,7 +6,7 @@ constant the kernel is compiled for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 GRID, SNAKE, DYNAMIC = 0, 1, 2  # as in `schedule`
@@ -100,16 +100,36 @@ class Plan(Config):
         return cls(**{f.name: getattr(config, f.name) for f in fields(Config)}, **fixed)
 
 
-BEST: dict[int, Config] = {
-    64: Config(stages=3, q_buffers=2),
-    128: Config(q_regs=True),
-    256: Config(block_n=64, share_qo=True, joined=False),
+def plan_of(config: Config, d: int, len_q: int, len_k: int, causal: bool) -> Plan:
+    """What the kernel is compiled for.
+
+    Where the diagonal begins at the corner of a square tile, only the first step of a tile of rows
+    has anything to mask.
+    """
+    square = config.rows * config.groups == config.block_n and (len_k - len_q) % config.block_n == 0
+    ragged = causal or len_k % config.block_n != 0
+    return Plan.of(config, d=d, causal=causal, ragged=ragged, steps_masked=causal and not square)
+
+
+#: two groups at D = 64, and three, which read keys and values a third less often, with fewer registers
+TWO = Config(stages=3, q_buffers=2)
+THREE = replace(TWO, groups=3, consumer_regs=160, producer_regs=32)
+_256 = Config(block_n=64, share_qo=True, joined=False, pingpong=False)
+#: (D, causal) -> (length from which on, what runs), longest first; measured on an H200
+CHOICES: dict[tuple[int, bool], tuple[tuple[int, Config], ...]] = {
+    (64, False): ((512, THREE), (0, TWO)),
+    (64, True): (
+        (8192, replace(THREE, q_buffers=1, joined=False)),
+        (0, Config(stages=3, q_regs=True, halved=True)),
+    ),
+    (128, False): ((0, Config(q_regs=True)),),
+    (128, True): ((0, Config(q_regs=True, halved=True)),),
+    (256, False): ((0, _256),),
+    (256, True): ((0, _256),),
 }
-#: under a causal mask, where it differs: ptxas 12.8 forgets to set a descriptor of Q that two loops
-#: share where the first of them is skipped; in registers Q has none
-CAUSAL: dict[int, Config] = BEST | {64: Config(stages=3, q_regs=True)}
 
 
 def forward_config(d: int, len_q: int, len_k: int, causal: bool) -> Config:
-    """What to run for rows of width d."""
-    return (CAUSAL if causal else BEST)[d]
+    """What to run for rows of width d; of two lengths the shorter one counts."""
+    length = min(len_q, len_k)
+    return next(config for least, config in CHOICES[d, causal] if length >= least)

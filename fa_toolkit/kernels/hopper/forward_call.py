@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from .configuration import GRID, Config, Plan, forward_config
+from .configuration import GRID, Config, forward_config, plan_of
 from .counters import counter_for
 from .forward import hopper_forward_kernel
 from .gluon import TensorDescriptor, gl
@@ -39,17 +39,6 @@ def section_of(config: Config, k: torch.Tensor, heads_q: int) -> int:
     head = 2 * k.shape[2] * k.shape[3] * k.element_size()
     group = heads_q // k.shape[1]
     return max(1, config.section_mb * 2**20 // head) * group
-
-
-def plan_of(config: Config, d: int, len_q: int, len_k: int, causal: bool) -> Plan:
-    """What the kernel is compiled for.
-
-    Where the diagonal begins at the corner of a square tile, only the first step of a tile of rows
-    has anything to mask.
-    """
-    square = config.rows * config.groups == config.block_n and (len_k - len_q) % config.block_n == 0
-    ragged = causal or len_k % config.block_n != 0
-    return Plan.of(config, d=d, causal=causal, ragged=ragged, steps_masked=causal and not square)
 
 
 def forward_arguments(
