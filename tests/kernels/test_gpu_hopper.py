@@ -71,6 +71,24 @@ def test_every_number_of_tiles_up_to_twice_the_ring(width: int, causal: bool) ->
 
 
 @pytest.mark.parametrize("causal", [False, True])
+def test_what_longer_calls_choose_at_every_number_of_tiles(causal: bool) -> None:
+    """Three groups at D = 64, which a length of hundreds or thousands chooses, on short ones too."""
+    configured = importlib.import_module("fa_toolkit.kernels.hopper.configuration")
+    forward = importlib.import_module("fa_toolkit.kernels.hopper.forward_call").hopper_forward
+    (_, config), *_ = configured.CHOICES[64, causal]
+    assert config.groups == 3
+    rows = config.groups * config.rows
+    for tiles, less in itertools.product(range(1, 2 * config.stages + 2), (0, 3)):
+        for lengths in ((rows, tiles * config.block_n - less), (rows * tiles - less, 128)):
+            problem = problem_of(lengths, 64, heads=(40, 10), batch=2, causal=causal)
+            q, k, v = make_qkv(problem, device="cuda")
+            o, lse = forward(q, k, v, causal=causal, config=config)
+            exact = truth(q, k, v, causal=causal, device="cuda")
+            assert_within_budget("o", o, exact, label=str(lengths))
+            assert_within_budget("lse", lse, exact, label=str(lengths))
+
+
+@pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("width", [64, 128])
 def test_several_tiles_for_every_program(width: int, causal: bool) -> None:
     check(problem_of((300, 300), width, heads=(160, 40), batch=3, causal=causal))
