@@ -31,6 +31,8 @@ MORE = (
     "forward-64-causal-N16384",
     "forward-128-full-N1024x300-fp16",
     "backward-128-full",
+    "backward-128-causal-N512",
+    "backward-128-full-N512",
     "backward-64-causal",
     "backward-64-full",
     "backward-64-causal-N512x300-fp16-dlse",

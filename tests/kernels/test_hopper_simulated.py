@@ -125,6 +125,10 @@ BACKWARD_SIZES = [
     Case(257, 140, True, hq=2, hk=2, dtype="float16", scale=0.3, seed=4),
     Case(140, 200, d=128, seed=5),
     Case(200, 140, True, d=128, layout="bnhd", dlse=True, seed=6),
+    Case(140, 200, d=128, seed=7, switches=(("persistent", False),)),
+    Case(
+        200, 140, True, d=128, layout="bnhd", dlse=True, seed=8, switches=(("persistent", False),)
+    ),
 ]
 BACKWARD_VARIANTS: tuple[dict[str, Any], ...] = tuple(_NARROW | variant for variant in (
     {"late": False}, {"late": False, "prefetch": True}, {"prefetch": True}, {"turns": True},

@@ -103,12 +103,14 @@ class BackwardPlan(BackwardConfig):
         return cls(**{f.name: getattr(config, f.name) for f in fields(BackwardConfig)}, **fixed)
 
 
-BEST_BACKWARD: dict[int, BackwardConfig] = {
-    64: BackwardConfig(block_m=128, rounded_p=True, persistent=True),
-    128: BackwardConfig(),
+#: D -> (length from which on, what runs), longest first; measured on an H200
+CHOICES: dict[int, tuple[tuple[int, BackwardConfig], ...]] = {
+    64: ((0, BackwardConfig(block_m=128, rounded_p=True, persistent=True)),),
+    128: ((2048, BackwardConfig()), (0, BackwardConfig(persistent=True))),
 }
 
 
 def backward_config(d: int, len_q: int, len_k: int, causal: bool) -> BackwardConfig:
-    """What to run for heads of width d."""
-    return BEST_BACKWARD[d]
+    """What to run for heads of width d; of two lengths the shorter one counts."""
+    length = min(len_q, len_k)
+    return next(config for least, config in CHOICES[d] if length >= least)

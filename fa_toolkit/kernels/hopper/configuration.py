@@ -119,7 +119,7 @@ _256 = Config(block_n=64, share_qo=True, joined=False, pingpong=False)
 CHOICES: dict[tuple[int, bool], tuple[tuple[int, Config], ...]] = {
     (64, False): ((512, THREE), (0, TWO)),
     (64, True): (
-        (8192, replace(THREE, q_buffers=1, joined=False)),
+        (4096, replace(THREE, q_buffers=1, joined=False)),
         (0, Config(stages=3, q_regs=True, halved=True)),
     ),
     (128, False): ((0, Config(q_regs=True)),),
