@@ -28,7 +28,7 @@ MORE = (
     "forward-256-full",
     "forward-128-causal-N512",
     "forward-64-full-N256",
-    "forward-64-causal-N16384",
+    "forward-64-causal-N512",
     "forward-128-full-N1024x300-fp16",
     "backward-128-full",
     "backward-128-causal-N512",
