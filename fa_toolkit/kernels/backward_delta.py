@@ -6,10 +6,10 @@ import torch
 import triton
 import triton.language as tl
 
-from .call import Call
+from .call import Call, grid_of
 from .configuration import LaunchPlan
 from .precision import SAME_SUM
-from .tiles import tile_ptrs
+from .tiles import place_of_program, tile_ptrs
 
 
 @triton.jit
@@ -26,15 +26,13 @@ def delta_kernel(
     # constexprs
     HEAD_DIM_V: tl.constexpr,
     HAS_DLSE: tl.constexpr,
+    ON_AXES: tl.constexpr,
     BLOCK_DV: tl.constexpr,
     BLOCK_M: tl.constexpr,
 ):  # fmt: skip
     """Each program owns BLOCK_M queries of one head: Delta = rowsum(dO * O) - dlse."""
     row_tiles = tl.cdiv(len_q, BLOCK_M)
-    pid_m = tl.program_id(0) % row_tiles
-    pid_bh = tl.program_id(0) // row_tiles
-    b = (pid_bh // heads_q).to(tl.int64)
-    h = (pid_bh % heads_q).to(tl.int64)
+    pid_m, b, h = place_of_program(row_tiles, heads_q, ON_AXES)
     o_ptr += b * stride_ob + h * stride_oh
     do_ptr += b * stride_dob + h * stride_doh
     delta_ptr += b * stride_sb + h * stride_sh
@@ -66,14 +64,15 @@ def backward_delta(
     """Launcher of `delta_kernel`; [B, Hq, Nq], float32."""
     problem = call.problem
     delta = torch.empty(o.shape[:3], dtype=torch.float32, device=o.device)
-    grid = (problem.batch * problem.heads_q * triton.cdiv(problem.len_q, plan.tile.block_m),)
-    if grid[0]:
+    tiles = triton.cdiv(problem.len_q, plan.tile.block_m)
+    grid = grid_of(tiles, problem.heads_q, problem.batch)
+    if delta.numel():
         delta_kernel[grid](
             o, do, dlse, delta,
             *o.stride(), *do.stride(), *(delta if dlse is None else dlse).stride(),
             *delta.stride(),
             problem.heads_q, problem.len_q,
-            HEAD_DIM_V=problem.head_dim_v, HAS_DLSE=dlse is not None,
+            HEAD_DIM_V=problem.head_dim_v, HAS_DLSE=dlse is not None, ON_AXES=len(grid) > 1,
             BLOCK_DV=plan.block_dv, BLOCK_M=plan.tile.block_m, num_warps=plan.num_warps,
             **SAME_SUM,
         )  # fmt: skip

@@ -18,6 +18,7 @@ from .tiles import (
     kept,
     load_rows,
     load_statistics,
+    place_of_program,
     probabilities,
     sequence_at,
     sequence_span,
@@ -53,6 +54,7 @@ def flash_backward_dkdv_kernel(
     HAS_RIGHT: tl.constexpr,
     HAS_SOFTCAP: tl.constexpr,
     HAS_DROPOUT: tl.constexpr,
+    ON_AXES: tl.constexpr,
     WANTS_DK: tl.constexpr,
     WANTS_DV: tl.constexpr,
     DOT_PRECISION: tl.constexpr,
@@ -67,10 +69,7 @@ def flash_backward_dkdv_kernel(
     """
     column_tiles = len_k // BLOCK_N + sequences + 1 if IS_PACKED else tl.cdiv(len_k, BLOCK_N)
     # under a causal mask the first keys are seen by most queries: ascending is heaviest first in a head
-    pid_n = tl.program_id(0) % column_tiles
-    pid_bh = tl.program_id(0) // column_tiles
-    b = (pid_bh // heads_kv).to(tl.int64)
-    h_kv = (pid_bh % heads_kv).to(tl.int64)
+    pid_n, b, h_kv = place_of_program(column_tiles, heads_kv, ON_AXES)
     if IS_PACKED:
         # from here on lengths and positions are those of one sequence
         b, pid_n, start_k, len_k = sequence_at(cu_k_ptr, pid_n, sequences, len_k, BLOCK_N)
@@ -230,7 +229,7 @@ def backward_dkdv(
     if plan.descriptors:
         descriptors = [rows_of(q, m, plan.block_d), rows_of(do, m, plan.block_dv)]
         descriptors += [statistics_of(lse, m), statistics_of(delta, m)]
-    grid = (call.programs(problem.heads_kv, problem.len_k, plan.tile.block_n),)
+    grid = call.grid(problem.heads_kv, problem.len_k, plan.tile.block_n)
     # both sums of a wide head do not fit the registers: then each has a launch of its own
     for wants_dk, wants_dv in ((True, False), (False, True)) if plan.apart else ((True, True),):
         if dk.numel():
@@ -238,6 +237,7 @@ def backward_dkdv(
                 q, k, v, do, lse, delta, call.seed, *call.offsets, dk, dv, *descriptors,
                 *call.strides(q, k, v, do, lse, delta, dk, dv),
                 problem.heads_kv, problem.group, *call.scalars, **plan.meta, **call.flags,
-                WANTS_DK=wants_dk, WANTS_DV=wants_dv, DOT_PRECISION=dot_precision(q),
+                ON_AXES=len(grid) > 1, WANTS_DK=wants_dk, WANTS_DV=wants_dv,
+                DOT_PRECISION=dot_precision(q),
             )  # fmt: skip
     return dk, dv

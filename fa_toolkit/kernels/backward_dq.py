@@ -17,6 +17,7 @@ from .tiles import (
     WHOLE,
     kept,
     load_rows,
+    place_of_program,
     probabilities,
     sequence_at,
     sequence_span,
@@ -51,6 +52,7 @@ def flash_backward_dq_kernel(
     HAS_RIGHT: tl.constexpr,
     HAS_SOFTCAP: tl.constexpr,
     HAS_DROPOUT: tl.constexpr,
+    ON_AXES: tl.constexpr,
     DOT_PRECISION: tl.constexpr,
     BLOCK_D: tl.constexpr,
     BLOCK_DV: tl.constexpr,
@@ -60,10 +62,8 @@ def flash_backward_dq_kernel(
     """Each program owns BLOCK_M queries of one head and streams the keys and values they see."""
     row_tiles = len_q // BLOCK_M + sequences + 1 if IS_PACKED else tl.cdiv(len_q, BLOCK_M)
     # under a causal mask the last queries see most keys: descending is heaviest first in a head
-    pid_m = row_tiles - 1 - tl.program_id(0) % row_tiles
-    pid_bh = tl.program_id(0) // row_tiles
-    b = (pid_bh // heads_q).to(tl.int64)
-    h = (pid_bh % heads_q).to(tl.int64)
+    slot, b, h = place_of_program(row_tiles, heads_q, ON_AXES)
+    pid_m = row_tiles - 1 - slot
     if IS_PACKED:
         # from here on lengths and positions are those of one sequence
         b, pid_m, start_q, len_q = sequence_at(cu_q_ptr, pid_m, sequences, len_q, BLOCK_M)
@@ -191,11 +191,12 @@ def backward_dq(
     descriptors: list[Any] = [None, None]
     if plan.descriptors:
         descriptors = [rows_of(k, n, plan.block_d), rows_of(v, n, plan.block_dv)]
-    grid = (call.programs(problem.heads_q, problem.len_q, plan.tile.block_m),)
+    grid = call.grid(problem.heads_q, problem.len_q, plan.tile.block_m)
     if dq.numel():
         flash_backward_dq_kernel[grid](
             q, k, v, do, lse, delta, call.seed, *call.offsets, dq, *descriptors,
             *call.strides(q, k, v, do, lse, delta, dq),
-            problem.heads_q, problem.group, *call.scalars, **plan.meta, **call.flags, DOT_PRECISION=dot_precision(q),
+            problem.heads_q, problem.group, *call.scalars, **plan.meta, **call.flags,
+            ON_AXES=len(grid) > 1, DOT_PRECISION=dot_precision(q),
         )  # fmt: skip
     return dq

@@ -17,6 +17,7 @@ from ..errors import DtypeError, ShapeError
 from ..language import Text
 from ..problem import AttentionProblem, known_problem
 
+LONGEST_AXIS = 65_535  # programs along the second and the third axis of a CUDA grid
 RANDOM_BITS = 31  # of a random number that decide about one entry
 
 
@@ -62,6 +63,15 @@ def output_like(x: torch.Tensor, width: int | None = None) -> torch.Tensor:
     if x.stride(1) < x.stride(2):
         return torch.empty(b, n, h, width, dtype=x.dtype, device=x.device).transpose(1, 2)
     return torch.empty(b, h, n, width, dtype=x.dtype, device=x.device)
+
+
+def grid_of(tiles: int, heads: int, batch: int) -> tuple[int, ...]:
+    """An axis for each: a program then finds its place without a division.
+
+    One axis for all where CUDA would refuse that; `tiles.place_of_program` reads both.
+    """
+    axes = (tiles, heads, batch)
+    return axes if max(heads, batch) <= LONGEST_AXIS else (math.prod(axes),)
 
 
 @dataclass(frozen=True)
@@ -119,12 +129,12 @@ class Call:
         """Sequences of the call: packed ones, or the batch."""
         return self.problem.batch if self.cu_seqlens is None else len(self.cu_seqlens[0]) - 1
 
-    def programs(self, heads: int, length: int, block: int) -> int:
-        """Programs of a launch in which each owns one tile of `block` of one head."""
+    def grid(self, heads: int, length: int, block: int) -> tuple[int, ...]:
+        """The grid of a launch in which each program owns one tile of `block` of one head."""
         if self.cu_seqlens is None:
-            return self.problem.batch * heads * -(-length // block)
+            return grid_of(-(-length // block), heads, self.problem.batch)
         # a tile more for each sequence, and one for what belongs to nobody: see `sequence_at`
-        return heads * (length // block + self.sequences + 1)
+        return grid_of(length // block + self.sequences + 1, heads, 1)
 
     def strides(self, *tensors: torch.Tensor) -> tuple[int, ...]:
         """Strides of all tensors; along the batch, packed sequences are all found at offset 0."""

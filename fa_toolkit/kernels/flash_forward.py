@@ -27,6 +27,7 @@ from .tiles import (
     WHOLE,
     kept,
     load_rows,
+    place_of_program,
     sequence_at,
     sequence_span,
     tanh,
@@ -82,6 +83,7 @@ def flash_forward_kernel(
     HAS_DROPOUT: tl.constexpr,
     HAS_SINK: tl.constexpr,
     LAST_FIRST: tl.constexpr,
+    ON_AXES: tl.constexpr,
     DOT_PRECISION: tl.constexpr,
     BLOCK_D: tl.constexpr,
     BLOCK_DV: tl.constexpr,
@@ -90,13 +92,10 @@ def flash_forward_kernel(
 ):  # fmt: skip
     """Each program owns BLOCK_M queries of one head and streams the keys and values they see."""
     row_tiles = len_q // BLOCK_M + sequences + 1 if IS_PACKED else tl.cdiv(len_q, BLOCK_M)
-    pid_m = tl.program_id(0) % row_tiles
+    pid_m, b, h = place_of_program(row_tiles, heads_q, ON_AXES)
     if LAST_FIRST:
         # under a causal mask the last queries see most keys: heaviest first within a head
         pid_m = row_tiles - 1 - pid_m
-    pid_bh = tl.program_id(0) // row_tiles
-    b = (pid_bh // heads_q).to(tl.int64)
-    h = (pid_bh % heads_q).to(tl.int64)
     if IS_PACKED:
         # from here on lengths and positions are those of one sequence
         b, pid_m, start_q, len_q = sequence_at(cu_q_ptr, pid_m, sequences, len_q, BLOCK_M)
@@ -306,11 +305,10 @@ class ForwardLaunch:
         aligned = call.cu_seqlens is None and readable(q, k, v)
         self.plan = plan = choose_launch(problem, q.device, tile, aligned=aligned)
         self.numbers: tuple[Any, ...] = ()
-        # one axis: the others of a CUDA grid end at 65,535
-        grid = (call.programs(problem.heads_q, problem.len_q, plan.tile.block_m),)
+        grid = call.grid(problem.heads_q, problem.len_q, plan.tile.block_m)
         self.launch = Launch(
             flash_forward_kernel, grid, **plan.meta, **call.flags, HAS_SINK=call.sink is not None,
-            LAST_FIRST=plan.last_first, DOT_PRECISION=dot_precision(q),
+            LAST_FIRST=plan.last_first, ON_AXES=len(grid) > 1, DOT_PRECISION=dot_precision(q),
         )  # fmt: skip
 
     def _descriptors(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> tuple[Any, ...]:

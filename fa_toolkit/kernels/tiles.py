@@ -25,6 +25,19 @@ def tile_ptrs(base_ptr, rows, cols, stride_row, stride_col):
 
 
 @triton.jit
+def place_of_program(tiles, heads, ON_AXES: tl.constexpr):
+    """(tile, b, h) of this program; b and h in 64 bits, since they are multiplied by strides.
+
+    The grid has an axis for each of them, or one for all, tiles fastest; see `Call.grid`.
+    """
+    tile, h, b = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    if not ON_AXES:
+        tile, bh = tile % tiles, tile // tiles
+        h, b = bh % heads, bh // heads
+    return tile, b.to(tl.int64), h.to(tl.int64)
+
+
+@triton.jit
 def load_rows(desc, b, h, start, ROWS: tl.constexpr, WIDTH: tl.constexpr):
     """Rows from `start` of one head, [ROWS, WIDTH], by the copy engine; 0 past either end."""
     return desc.load([b.to(tl.int32), h.to(tl.int32), start, 0]).reshape(ROWS, WIDTH)
