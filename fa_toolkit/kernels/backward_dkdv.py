@@ -18,6 +18,7 @@ from .tiles import (
     kept,
     load_rows,
     load_statistics,
+    partners_seen,
     place_of_program,
     probabilities,
     sequence_at,
@@ -112,6 +113,7 @@ def flash_backward_dkdv_kernel(
 
     # key j is seen from rows j - diagonal - right to j - diagonal + left
     diagonal = len_k - len_q
+    first, last = partners_seen(cols, -diagonal, right, left, len_q, HAS_RIGHT, HAS_LEFT)
     stop_n = tl.minimum(start_n + BLOCK_N, len_k)
     # rows past len_q come from the copy engine as 0, lse too, and add 0: no part is cut by the end
     LAST_PART: tl.constexpr = WHOLE if q_desc is not None and not HAS_LEFT else WHOLE + 1
@@ -167,10 +169,7 @@ def flash_backward_dkdv_kernel(
 
                 # step: mask
                 if PART != WHOLE:
-                    visible = visible_pairs(
-                        rows[None, :] + diagonal, cols[:, None], mask_m[None, :],
-                        left, right, HAS_LEFT, HAS_RIGHT,
-                    )  # fmt: skip
+                    visible = visible_pairs(rows[None, :], first[:, None], last[:, None], HAS_RIGHT)
                     p = tl.where(visible, p, 0.0)
 
                 # step: grad_v

@@ -17,6 +17,7 @@ from .tiles import (
     WHOLE,
     kept,
     load_rows,
+    partners_seen,
     place_of_program,
     probabilities,
     sequence_at,
@@ -112,6 +113,7 @@ def flash_backward_dq_kernel(
     score_scale = scale / softcap if HAS_SOFTCAP else scale * LOG2_E
 
     diagonal = len_k - len_q
+    first, last = partners_seen(rows, diagonal, left, right, len_k, HAS_LEFT, HAS_RIGHT)
     stop_m = tl.minimum(start_m + BLOCK_M, len_q)
     low, full_low, full_high, high = tiles_seen(
         start_m, stop_m, diagonal, left, right, len_k, HAS_LEFT, HAS_RIGHT, BLOCK_N
@@ -149,10 +151,7 @@ def flash_backward_dq_kernel(
 
             # step: mask
             if PART != WHOLE:
-                visible = visible_pairs(
-                    rows[:, None] + diagonal, cols[None, :], mask_n[None, :],
-                    left, right, HAS_LEFT, HAS_RIGHT,
-                )  # fmt: skip
+                visible = visible_pairs(cols[None, :], first[:, None], last[:, None], HAS_LEFT)
                 p = tl.where(visible, p, 0.0)
 
             # step: grad_p

@@ -22,7 +22,7 @@ from .flash_forward import online_softmax_step
 from .launching import on_device_of, require_kernels
 from .merge_parts import merge_parts
 from .precision import dot_precision
-from .tiles import LN_2, LOG2_E, tanh, tile_ptrs, visible_pairs
+from .tiles import LN_2, LOG2_E, partners_seen, tanh, tile_ptrs, visible_pairs
 
 
 @triton.jit
@@ -80,8 +80,6 @@ def flash_decode_kernel(
     if HAS_LENS:
         # a length outside the cache counts as the nearest one inside
         len_k = tl.minimum(tl.maximum(tl.load(lens_ptr + b * stride_lens), 0), capacity)
-    # query i stands at key position i + Nk - Nq (bottom-right)
-    positions = queries + (len_k - len_q)  # [BLOCK_M]
     low, high = visible_range(
         start_m, rows, group, len_q, len_k, left, right, BLOCK_M, HAS_LEFT, HAS_RIGHT
     )
@@ -89,6 +87,8 @@ def flash_decode_kernel(
     span = tl.cdiv(tl.cdiv(tl.maximum(high - low, 0), BLOCK_N), num_splits) * BLOCK_N
     start = low + split * span
     stop = tl.minimum(start + span, high)
+    # query i stands at key position i + Nk - Nq (bottom-right)
+    first, last = partners_seen(queries, len_k - len_q, left, right, stop, HAS_LEFT, HAS_RIGHT)
 
     # step: load_q
     # rows past the group load as 0 and are never stored
@@ -134,9 +134,7 @@ def flash_decode_kernel(
         s *= LOG2_E
 
         # step: mask
-        visible = visible_pairs(
-            positions[:, None], cols[None, :], mask_n[None, :], left, right, HAS_LEFT, HAS_RIGHT
-        )
+        visible = visible_pairs(cols[None, :], first[:, None], last[:, None], HAS_LEFT)
         s = tl.where(visible, s, -float("inf"))
 
         # step: update

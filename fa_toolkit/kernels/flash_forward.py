@@ -5,6 +5,7 @@ No gradients: those are in `flash_backward`; `fa_toolkit.flash_attention` is the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -27,6 +28,7 @@ from .tiles import (
     WHOLE,
     kept,
     load_rows,
+    partners_seen,
     place_of_program,
     sequence_at,
     sequence_span,
@@ -41,8 +43,8 @@ from .tiles import (
 def online_softmax_step(m_i, l_i, acc, s, unit, v, keep, DOT_PRECISION: tl.constexpr):
     """Fold one tile of scores into the running state (m, l, O).
 
-    The scores in base-2 units are s * unit, and unit is not negative: kept apart, the product and
-    the subtraction of the maximum are one instruction. `keep` marks what dropout leaves of the
+    The scores in base-2 units are s * unit, and unit is positive: kept apart, the product and the
+    subtraction of the maximum are one instruction. `keep` marks what dropout leaves of the
     tile, None for all; the sum l never drops a term.
     """
     m_new = tl.maximum(m_i, tl.max(s, axis=1) * unit)  # [BLOCK_M]
@@ -144,7 +146,7 @@ def flash_forward_kernel(
 
     # query row i stands at key position i + Nk - Nq (bottom-right)
     diagonal = len_k - len_q
-    positions = offs_m + diagonal  # [BLOCK_M]
+    first, last = partners_seen(offs_m, diagonal, left, right, len_k, HAS_LEFT, HAS_RIGHT)
     stop_m = tl.minimum(start_m + BLOCK_M, len_q)
     low, full_low, full_high, high = tiles_seen(
         start_m, stop_m, diagonal, left, right, len_k, HAS_LEFT, HAS_RIGHT, BLOCK_N
@@ -184,19 +186,14 @@ def flash_forward_kernel(
 
             # step: mask
             if PART != WHOLE:
-                visible = visible_pairs(
-                    positions[:, None], cols[None, :], mask_n[None, :],
-                    left, right, HAS_LEFT, HAS_RIGHT,
-                )  # fmt: skip
-                s = tl.where(visible, s * unit, -float("inf"))
+                visible = visible_pairs(cols[None, :], first[:, None], last[:, None], HAS_LEFT)
+                s = tl.where(visible, s, -float("inf"))
 
             # step: update
             keep = None
             if HAS_DROPOUT:
                 keep = kept(seed, b, h, offs_m[:, None], cols[None, :], dropout_threshold)
-            m_i, l_i, acc = online_softmax_step(
-                m_i, l_i, acc, s, unit if PART == WHOLE else 1.0, v, keep, DOT_PRECISION
-            )
+            m_i, l_i, acc = online_softmax_step(m_i, l_i, acc, s, unit, v, keep, DOT_PRECISION)
 
     # step: store
     # a row that sees no key has l = 0 and m = -inf: it stores o = 0, lse = -inf
@@ -298,10 +295,12 @@ class ForwardLaunch:
         tile: TileShape | None,
     ) -> None:
         problem = call.problem
-        # the kernel's maximum is over products, so their unit must be positive
-        self.negate = call.scale < 0
-        self.call = call = replace(call, scale=abs(call.scale))
-        q = -q if self.negate else q
+        # the kernel's unit must be positive: q takes the sign, and the 0, of the scale
+        scale = abs(call.scale)
+        none = scale < torch.finfo(torch.float32).tiny
+        self.factor = 0.0 if none else math.copysign(1.0, call.scale)
+        self.call = call = replace(call, scale=1.0 if none else scale)
+        q = self._signed(q)
         aligned = call.cu_seqlens is None and readable(q, k, v)
         self.plan = plan = choose_launch(problem, q.device, tile, aligned=aligned)
         self.numbers: tuple[Any, ...] = ()
@@ -310,6 +309,9 @@ class ForwardLaunch:
             flash_forward_kernel, grid, **plan.meta, **call.flags, HAS_SINK=call.sink is not None,
             LAST_FIRST=plan.last_first, ON_AXES=len(grid) > 1, DOT_PRECISION=dot_precision(q),
         )  # fmt: skip
+
+    def _signed(self, q: torch.Tensor) -> torch.Tensor:
+        return q if self.factor == 1.0 else q * self.factor
 
     def _descriptors(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> tuple[Any, ...]:
         plan = self.plan
@@ -328,8 +330,7 @@ class ForwardLaunch:
         lse = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
         if not lse.numel():
             return o, lse
-        if self.negate:
-            q = -q
+        q = self._signed(q)
         if not self.numbers:
             strides = call.strides(q, k, v, o, lse)
             self.numbers = (*strides, problem.heads_q, problem.group, *call.scalars)

@@ -114,15 +114,26 @@ def tiles_seen(
 
 
 @triton.jit
-def visible_pairs(
-    positions, cols, inside, left, right, HAS_LEFT: tl.constexpr, HAS_RIGHT: tl.constexpr
+def partners_seen(
+    places, shift, before, after, length, HAS_BEFORE: tl.constexpr, HAS_AFTER: tl.constexpr
 ):
-    """The pairs of `inside` that the window lets through; the arguments broadcast."""
-    if HAS_LEFT:
-        inside = inside & (cols >= positions - left)
-    if HAS_RIGHT:
-        inside = inside & (cols <= positions + right)
-    return inside
+    """(first, last) partner that each of `places` meets among `length`, as in `tiles_seen`."""
+    first = tl.zeros([1], tl.int32)
+    last = first + (length - 1)
+    if HAS_BEFORE:
+        first = places + (shift - before)
+    if HAS_AFTER:
+        last = tl.minimum(places + (shift + after), last)
+    return first, last
+
+
+@triton.jit
+def visible_pairs(partners, first, last, HAS_BEFORE: tl.constexpr):
+    """Which partners lie in first..last; the arguments broadcast. No `before` cuts what starts at 0."""
+    visible = partners <= last
+    if HAS_BEFORE:
+        visible = visible & (partners >= first)
+    return visible
 
 
 @triton.jit

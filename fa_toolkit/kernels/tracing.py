@@ -130,10 +130,12 @@ def _event(problem: AttentionProblem, tile: TileShape, access: Access) -> Event:
         (problem.len_k, tile.block_n) if by_key else (problem.len_q, tile.block_m)
     )  # what a program owns
     tiles = -(-length // block)
+    # the other axes stand at 0 where the first counts all programs
     pid_bh, index = divmod(access.program[0], tiles)
     if phase == "dq":
         index = tiles - 1 - index  # heaviest first
     b, own = divmod(pid_bh, problem.heads_kv if by_key else problem.heads_q)
+    b, own = b + access.program[2], own + access.program[1]
     tensor, box = _TENSORS[access.argument], access.box
     head = box[1][0]  # what the address says, not what the program should do
     cols = box[3] if len(box) > 3 else (0, 1)

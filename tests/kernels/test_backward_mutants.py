@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 import torch
 from attention_cases import Case, check_backward
-from planting import backward_bug, noticed, plant
+from planting import backward_bug, noticed, on_one_axis, plant
 
 import fa_toolkit.kernels as kernels
 from fa_toolkit.problem import AttentionProblem, TileShape
@@ -140,16 +141,16 @@ MUTANTS: dict[str, tuple[str, str]] = {
     "dQ scaled twice": ("(dq * scale).to", "(dq * scale * scale).to"),
     "dQ in base-2 units": ("(dq * scale).to", "(dq * scale * LOG2_E).to"),
     "last rows first, one too far": (
-        "pid_m = row_tiles - 1 - tl.program_id(0) % row_tiles",
-        "pid_m = tl.maximum(row_tiles - 2 - tl.program_id(0) % row_tiles, 0)",
+        "pid_m = row_tiles - 1 - slot",
+        "pid_m = tl.maximum(row_tiles - 2 - slot, 0)",
     ),
     "dV of D columns": (
         "tile_ptrs(dv_ptr, offs_n, offs_dv, stride_dvn, stride_dvd)",
         "tile_ptrs(dv_ptr, offs_n, offs_dv, stride_dkn, stride_dvd)",
     ),
     "grid over query heads": (
-        "call.programs(problem.heads_kv,",
-        "call.programs(problem.heads_q,",
+        "call.grid(problem.heads_kv,",
+        "call.grid(problem.heads_q,",
     ),
     "group given as heads_q": (
         "problem.heads_kv, problem.group, *call",
@@ -173,20 +174,19 @@ def _check_more(backward: Callable[..., Any]) -> None:
     assert alone[0] is None and alone[1] is not None and alone[2] is not None
 
 
-def checks(backward: Callable[..., Any]) -> list[Callable[[], object]]:
+def checks(loaded: dict[str, ModuleType]) -> list[Callable[[], object]]:
     """Everything that may notice a bug."""
+    backward = loaded["flash_backward"].flash_backward
     every: list[Callable[[], object]] = [partial(check_backward, backward, c) for c in KILLERS]
-    return [*every, partial(_check_more, backward)]
+    return [*every, partial(_check_more, backward), partial(on_one_axis, loaded, every[1])]
 
 
 def test_the_real_kernels_pass(tmp_path: Path) -> None:
-    backward = plant(None, tmp_path)["flash_backward"].flash_backward
-    for run in checks(backward):
+    for run in checks(plant(None, tmp_path)):
         run()
 
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mutant_is_killed(name: str, tmp_path: Path) -> None:
     bug = backward_bug(*MUTANTS[name])
-    backward = plant(bug, tmp_path)["flash_backward"].flash_backward
-    assert noticed(checks(backward)), f"no case noticed: {name}"
+    assert noticed(checks(plant(bug, tmp_path))), f"no case noticed: {name}"

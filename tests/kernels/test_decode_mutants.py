@@ -70,9 +70,9 @@ SPLIT: dict[str, tuple[str, str]] = {
     "last split past the keys": ("stop = tl.minimum(start + span, high)", "stop = start + span"),
     "keys guarded by the capacity": ("mask_n = cols < stop", "mask_n = cols < capacity"),
     "one key too many": ("mask_n = cols < stop", "mask_n = cols <= stop"),
-    "keys past the split not masked": ("mask_n[None, :], left, right", "cols[None, :] >= 0, left, right"),
-    "window by the wrong position": (" positions[:, None], cols", " positions[:, None] + 1, cols"),
-    "window sides exchanged": ("mask_n[None, :], left, right", "mask_n[None, :], right, left"),
+    "keys past the split not masked": ("left, right, stop, HAS_LEFT", "left, right, capacity, HAS_LEFT"),
+    "window by the wrong position": ("partners_seen(queries, len_k", "partners_seen(queries + 1, len_k"),
+    "window sides exchanged": ("len_k - len_q, left, right, stop", "len_k - len_q, right, left, stop"),
     "softcap after log2 e": (
         "            s = cap * tanh(s / cap)\n        s *= LOG2_E\n",
         "            s = cap * tanh(s * LOG2_E / cap)\n        else:\n            s *= LOG2_E\n",

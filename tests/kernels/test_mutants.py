@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 import torch
 from attention_cases import Case, check
-from planting import Bug, noticed, plant
+from planting import Bug, noticed, on_one_axis, plant
 
 import fa_toolkit.kernels as kernels
 from fa_toolkit.problem import AttentionProblem, TileShape
@@ -70,7 +71,9 @@ MUTANTS: dict[str, Bug] = {
         "flash_forward", 'pivot = tl.where(m_new == -float("inf"), 0.0, m_new)', "pivot = m_new"
     ),
     "key guard off by one": Bug("flash_forward", "mask_n = cols < len_k", "mask_n = cols <= len_k"),
-    "top-left causal": Bug("flash_forward", "positions = offs_m + diagonal", "positions = offs_m"),
+    "top-left causal": Bug(
+        "flash_forward", "partners_seen(offs_m, diagonal, left", "partners_seen(offs_m, 0, left"
+    ),
     "diagonal with the wrong sign": Bug(
         "flash_forward", "diagonal = len_k - len_q", "diagonal = len_q - len_k"
     ),
@@ -106,10 +109,24 @@ MUTANTS: dict[str, Bug] = {
         "v_ptr += b * stride_vb + h % group * stride_vh",
     ),
     "heads and batches swapped": Bug(
-        "flash_forward",
-        "b = (pid_bh // heads_q).to(tl.int64)\n    h = (pid_bh % heads_q).to(tl.int64)",
-        "b = (pid_bh % heads_q).to(tl.int64)\n    h = (pid_bh // heads_q).to(tl.int64)",
+        "tiles",
+        "tl.program_id(0), tl.program_id(1), tl.program_id(2)",
+        "tl.program_id(0), tl.program_id(2), tl.program_id(1)",
     ),
+    "one axis: heads and batches swapped": Bug(
+        "tiles", "h, b = bh % heads, bh // heads", "b, h = bh % heads, bh // heads"
+    ),
+    "one axis: tiles are not the fastest": Bug(
+        "tiles",
+        "tile, bh = tile % tiles, tile // tiles",
+        "tile, bh = tile // heads % tiles, tile % heads",
+    ),
+    "one axis: not told": Bug(
+        "flash_forward",
+        "LAST_FIRST=plan.last_first, ON_AXES=len(grid) > 1,",
+        "LAST_FIRST=plan.last_first, ON_AXES=True,",
+    ),
+    "one axis: without the batch": Bug("call", "(math.prod(axes),)", "(math.prod(axes[:2]),)"),
     "row tiles rounded down": Bug(
         "flash_forward",
         "else tl.cdiv(len_q, BLOCK_M)",
@@ -134,20 +151,27 @@ MUTANTS: dict[str, Bug] = {
     ),
     "grid without the last row tile": Bug(
         "call",
-        "return self.problem.batch * heads * -(-length // block)",
-        "return self.problem.batch * heads * -(-length // block) - 1",
+        "return grid_of(-(-length // block), heads,",
+        "return grid_of(max(-(-length // block) - 1, 1), heads,",
     ),
     "grid over key heads": Bug(
-        "flash_forward", "call.programs(problem.heads_q,", "call.programs(problem.heads_kv,"
+        "flash_forward", "call.grid(problem.heads_q,", "call.grid(problem.heads_kv,"
     ),
     "scale without log2 e": Bug("flash_forward", "else scale) * LOG2_E", "else scale)"),
     "scale left out": Bug(
         "flash_forward",
-        "s = tl.where(visible, s * unit,",
-        "s = tl.where(visible, s,",
+        "acc, s, unit, v, keep, DOT_PRECISION)",
+        "acc, s, LOG2_E, v, keep, DOT_PRECISION)",
     ),
     "keys past the end not masked": Bug(
-        "flash_forward", "cols[None, :], mask_n[None, :],", "cols[None, :], cols[None, :] >= 0,"
+        "flash_forward",
+        "left, right, len_k, HAS_LEFT, HAS_RIGHT)\n    stop_m",
+        "left, right, len_k + BLOCK_N, HAS_LEFT, HAS_RIGHT)\n    stop_m",
+    ),
+    "bound of the length lost under a bound on the right": Bug(
+        "tiles",
+        "last = tl.minimum(places + (shift + after), last)",
+        "last = places + (shift + after)",
     ),
     "edge tiles skipped": Bug(
         "flash_forward",
@@ -214,8 +238,14 @@ MUTANTS: dict[str, Bug] = {
     "keeps what it should drop": Bug(
         "tiles", ".to(tl.int32) >= threshold", ".to(tl.int32) < threshold"
     ),
-    "right bound excluded": Bug("tiles", "cols <= positions + right", "cols < positions + right"),
-    "left bound excluded": Bug("tiles", "cols >= positions - left", "cols > positions - left"),
+    "last partner excluded": Bug("tiles", "partners <= last", "partners < last"),
+    "first partner excluded": Bug("tiles", "partners >= first", "partners > first"),
+    "right bound excluded": Bug(
+        "tiles", "places + (shift + after), last)", "places + (shift + after - 1), last)"
+    ),
+    "left bound excluded": Bug(
+        "tiles", "first = places + (shift - before)", "first = places + (shift - before + 1)"
+    ),
     "stop one tile early": Bug(
         "tiles",
         "high = tl.minimum(stop + shift + after, length)",
@@ -247,8 +277,16 @@ MUTANTS: dict[str, Bug] = {
     "tanh without its cubic term": Bug(
         "tiles", "small = x + x * square * (square * p - 3.33332819422e-1)", "small = x"
     ),
-    "unit applied twice": Bug("flash_forward", "s, unit if PART == WHOLE else 1.0", "s, unit"),
-    "negative scale": Bug("flash_forward", "        if self.negate:", "        if False:"),
+    "unit on whole tiles only": Bug(
+        "flash_forward",
+        "acc, s, unit, v, keep, DOT_PRECISION)",
+        "acc, s, unit if PART == WHOLE else 1.0, v, keep, DOT_PRECISION)",
+    ),
+    "negative scale": Bug(
+        "flash_forward", "        q = self._signed(q)\n        if not self", "        if not self"
+    ),
+    "scale 0 in the kernel": Bug("flash_forward", "scale=1.0 if none else scale", "scale=scale"),
+    "scale 0 forgotten": Bug("flash_forward", "0.0 if none else math", "1.0 if none else math"),
     "tanh even": Bug("tiles", "tl.where(x < 0.0, -large, large)", "large"),
     "tanh saturates too early": Bug("tiles", "(2.0 * LOG2_E)", "(2.5 * LOG2_E)"),
     "default scale of Dv": Bug(
@@ -278,19 +316,22 @@ def _scale_of_zero(forward: Callable[..., Any]) -> None:
     assert bool((o == 0).all())
 
 
-def checks(forward: Callable[..., Any]) -> list[Callable[[], object]]:
+def checks(loaded: dict[str, ModuleType]) -> list[Callable[[], object]]:
     """Everything that may notice a bug."""
+    forward = loaded["flash_forward"].flash_forward
     every: list[Callable[[], object]] = [partial(check, forward, case) for case in KILLERS]
-    return [*every, partial(_scale_of_zero, forward)]
+    return [
+        *every,
+        partial(_scale_of_zero, forward),
+        *(partial(on_one_axis, loaded, every[at]) for at in (5, 6)),
+    ]
 
 
 def test_the_real_kernel_passes(tmp_path: Path) -> None:
-    forward = plant(None, tmp_path)["flash_forward"].flash_forward
-    for run in checks(forward):
+    for run in checks(plant(None, tmp_path)):
         run()
 
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mutant_is_killed(name: str, tmp_path: Path) -> None:
-    forward = plant(MUTANTS[name], tmp_path)["flash_forward"].flash_forward
-    assert noticed(checks(forward)), f"no case noticed: {name}"
+    assert noticed(checks(plant(MUTANTS[name], tmp_path))), f"no case noticed: {name}"

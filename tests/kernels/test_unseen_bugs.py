@@ -44,10 +44,10 @@ def _checks(file: str, loaded: dict[str, ModuleType]) -> list[Callable[[], objec
     """The checks of every launcher that the file reaches."""
     found: list[Callable[[], object]] = []
     if file in ("tiles", "call", "flash_forward"):
-        found += test_mutants.checks(loaded["flash_forward"].flash_forward)
+        found += test_mutants.checks(loaded)
     if file in ("tiles", "call") or "backward" in file:
-        found += test_backward_mutants.checks(loaded["flash_backward"].flash_backward)
-    found += test_varlen_mutants.checks(loaded["flash_varlen"])
+        found += test_backward_mutants.checks(loaded)
+    found += test_varlen_mutants.checks(loaded)
     return [*found, partial(_far_rows, loaded["flash_forward"])]
 
 

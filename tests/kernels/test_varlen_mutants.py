@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from planting import Bug, noticed, plant
+from planting import Bug, noticed, on_one_axis, plant
 from torch import Tensor
 from varlen_cases import Case, check_gradients
 
@@ -82,7 +82,7 @@ MUTANTS: dict[str, Bug] = {
         FORWARD, 'mask=b < sequences, other=-float("inf")', "mask=b <= sequences, other=0.0"
     ),
     "grid without the last slot": Bug(
-        "call", "(length // block + self.sequences + 1)", "(length // block + self.sequences)"
+        "call", "length // block + self.sequences + 1", "length // block + self.sequences"
     ),
     "one sequence too few": Bug(
         "call", "len(self.cu_seqlens[0]) - 1", "max(len(self.cu_seqlens[0]) - 2, 0)"
@@ -159,18 +159,18 @@ def _attend(module: ModuleType) -> Any:
     return varlen
 
 
-def checks(module: ModuleType) -> list[Callable[[], object]]:
+def checks(loaded: dict[str, ModuleType]) -> list[Callable[[], object]]:
     """Everything that may notice a bug."""
-    return [partial(check_gradients, _attend(module), case) for case in KILLERS]
+    attend = _attend(loaded["flash_varlen"])
+    every: list[Callable[[], object]] = [partial(check_gradients, attend, c) for c in KILLERS]
+    return [*every, *(partial(on_one_axis, loaded, check) for check in every)]
 
 
 def test_the_real_launchers_pass(tmp_path: Path) -> None:
-    module = plant(None, tmp_path)["flash_varlen"]
-    for run in checks(module):
+    for run in checks(plant(None, tmp_path)):
         run()
 
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mutant_is_killed(name: str, tmp_path: Path) -> None:
-    module = plant(MUTANTS[name], tmp_path)["flash_varlen"]
-    assert noticed(checks(module)), f"no case noticed: {name}"
+    assert noticed(checks(plant(MUTANTS[name], tmp_path))), f"no case noticed: {name}"

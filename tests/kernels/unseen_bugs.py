@@ -109,7 +109,7 @@ BUGS = [
         "dropout_by_position",
         "flash_forward",
         "keep = kept(seed, b, h, offs_m[:, None], cols[None, :], dropout_threshold)",
-        "keep = kept(seed, b, h, positions[:, None], cols[None, :], dropout_threshold)",
+        "keep = kept(seed, b, h, (offs_m + diagonal)[:, None], cols[None, :], dropout_threshold)",
     ),
     # forward: q = [1,1,16,N].transpose(2, 3), or q[..., ::2]: its last axis is not dense
     (
@@ -235,8 +235,8 @@ BUGS = [
     (
         "dkdv_grid_by_rows",
         "backward_dkdv",
-        "call.programs(problem.heads_kv, problem.len_k, plan.tile.block_n)",
-        "call.programs(problem.heads_kv, problem.len_k, plan.tile.block_m)",
+        "call.grid(problem.heads_kv, problem.len_k, plan.tile.block_n)",
+        "call.grid(problem.heads_kv, problem.len_k, plan.tile.block_m)",
     ),
     # backward: Nq=Nk=48, window=(4, -1), not causal, tile 16 x 16: dq of rows 32..
     (
@@ -286,8 +286,8 @@ BUGS = [
     (
         "packed_grid_rounds_up_instead_of_one_more",
         "call",
-        "return heads * (length // block + self.sequences + 1)",
-        "return heads * (-(-length // block) + self.sequences)",
+        "return grid_of(length // block + self.sequences + 1, heads, 1)",
+        "return grid_of(-(-length // block) + self.sequences, heads, 1)",
     ),
     # backward_varlen: 3 tokens, cu = [0, 2], sink = [0.], dlse = 1s: dsink counts token 2
     (
@@ -364,8 +364,8 @@ BUGS = [
     (
         "positions_from_the_capacity",
         "flash_decode",
-        "positions = queries + (len_k - len_q)",
-        "positions = queries + (capacity - len_q)",
+        "partners_seen(queries, len_k - len_q,",
+        "partners_seen(queries, capacity - len_q,",
     ),
     # decode: Nq=1, seq_lens = [0], num_splits=2: nan instead of o = 0, lse = -inf
     (
