@@ -32,7 +32,7 @@ def delta_kernel(
 ):  # fmt: skip
     """Each program owns BLOCK_M queries of one head: Delta = rowsum(dO * O) - dlse."""
     row_tiles = tl.cdiv(len_q, BLOCK_M)
-    pid_m, b, h = place_of_program(row_tiles, heads_q, ON_AXES)
+    pid_m, b, h = place_of_program(row_tiles, heads_q, 1, ON_AXES)
     o_ptr += b * stride_ob + h * stride_oh
     do_ptr += b * stride_dob + h * stride_doh
     delta_ptr += b * stride_sb + h * stride_sh

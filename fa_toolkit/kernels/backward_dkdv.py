@@ -55,6 +55,7 @@ def flash_backward_dkdv_kernel(
     HAS_RIGHT: tl.constexpr,
     HAS_SOFTCAP: tl.constexpr,
     HAS_DROPOUT: tl.constexpr,
+    SIDE: tl.constexpr,
     ON_AXES: tl.constexpr,
     WANTS_DK: tl.constexpr,
     WANTS_DV: tl.constexpr,
@@ -70,7 +71,7 @@ def flash_backward_dkdv_kernel(
     """
     column_tiles = len_k // BLOCK_N + sequences + 1 if IS_PACKED else tl.cdiv(len_k, BLOCK_N)
     # under a causal mask the first keys are seen by most queries: ascending is heaviest first in a head
-    pid_n, b, h_kv = place_of_program(column_tiles, heads_kv, ON_AXES)
+    pid_n, b, h_kv = place_of_program(column_tiles, heads_kv, SIDE, ON_AXES)
     if IS_PACKED:
         # from here on lengths and positions are those of one sequence
         b, pid_n, start_k, len_k = sequence_at(cu_k_ptr, pid_n, sequences, len_k, BLOCK_N)
@@ -169,7 +170,9 @@ def flash_backward_dkdv_kernel(
 
                 # step: mask
                 if PART != WHOLE:
-                    visible = visible_pairs(rows[None, :], first[:, None], last[:, None], HAS_RIGHT)
+                    visible = visible_pairs(
+                        rows[None, :], mask_m[None, :], first[:, None], last[:, None], HAS_RIGHT, HAS_LEFT,
+                    )  # fmt: skip
                     p = tl.where(visible, p, 0.0)
 
                 # step: grad_v
@@ -228,7 +231,7 @@ def backward_dkdv(
     if plan.descriptors:
         descriptors = [rows_of(q, m, plan.block_d), rows_of(do, m, plan.block_dv)]
         descriptors += [statistics_of(lse, m), statistics_of(delta, m)]
-    grid = call.grid(problem.heads_kv, problem.len_k, plan.tile.block_n)
+    grid = call.grid(problem.heads_kv, problem.len_k, plan.tile.block_n, plan.side)
     # both sums of a wide head do not fit the registers: then each has a launch of its own
     for wants_dk, wants_dv in ((True, False), (False, True)) if plan.apart else ((True, True),):
         if dk.numel():
@@ -236,7 +239,7 @@ def backward_dkdv(
                 q, k, v, do, lse, delta, call.seed, *call.offsets, dk, dv, *descriptors,
                 *call.strides(q, k, v, do, lse, delta, dk, dv),
                 problem.heads_kv, problem.group, *call.scalars, **plan.meta, **call.flags,
-                ON_AXES=len(grid) > 1, WANTS_DK=wants_dk, WANTS_DV=wants_dv,
+                SIDE=plan.side, ON_AXES=len(grid) > 1, WANTS_DK=wants_dk, WANTS_DV=wants_dv,
                 DOT_PRECISION=dot_precision(q),
             )  # fmt: skip
     return dk, dv

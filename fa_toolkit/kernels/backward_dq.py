@@ -53,6 +53,7 @@ def flash_backward_dq_kernel(
     HAS_RIGHT: tl.constexpr,
     HAS_SOFTCAP: tl.constexpr,
     HAS_DROPOUT: tl.constexpr,
+    SIDE: tl.constexpr,
     ON_AXES: tl.constexpr,
     DOT_PRECISION: tl.constexpr,
     BLOCK_D: tl.constexpr,
@@ -63,7 +64,7 @@ def flash_backward_dq_kernel(
     """Each program owns BLOCK_M queries of one head and streams the keys and values they see."""
     row_tiles = len_q // BLOCK_M + sequences + 1 if IS_PACKED else tl.cdiv(len_q, BLOCK_M)
     # under a causal mask the last queries see most keys: descending is heaviest first in a head
-    slot, b, h = place_of_program(row_tiles, heads_q, ON_AXES)
+    slot, b, h = place_of_program(row_tiles, heads_q, SIDE, ON_AXES)
     pid_m = row_tiles - 1 - slot
     if IS_PACKED:
         # from here on lengths and positions are those of one sequence
@@ -151,7 +152,9 @@ def flash_backward_dq_kernel(
 
             # step: mask
             if PART != WHOLE:
-                visible = visible_pairs(cols[None, :], first[:, None], last[:, None], HAS_LEFT)
+                visible = visible_pairs(
+                    cols[None, :], mask_n[None, :], first[:, None], last[:, None], HAS_LEFT, HAS_RIGHT,
+                )  # fmt: skip
                 p = tl.where(visible, p, 0.0)
 
             # step: grad_p
@@ -190,12 +193,12 @@ def backward_dq(
     descriptors: list[Any] = [None, None]
     if plan.descriptors:
         descriptors = [rows_of(k, n, plan.block_d), rows_of(v, n, plan.block_dv)]
-    grid = call.grid(problem.heads_q, problem.len_q, plan.tile.block_m)
+    grid = call.grid(problem.heads_q, problem.len_q, plan.tile.block_m, plan.side)
     if dq.numel():
         flash_backward_dq_kernel[grid](
             q, k, v, do, lse, delta, call.seed, *call.offsets, dq, *descriptors,
             *call.strides(q, k, v, do, lse, delta, dq),
             problem.heads_q, problem.group, *call.scalars, **plan.meta, **call.flags,
-            ON_AXES=len(grid) > 1, DOT_PRECISION=dot_precision(q),
+            SIDE=plan.side, ON_AXES=len(grid) > 1, DOT_PRECISION=dot_precision(q),
         )  # fmt: skip
     return dq

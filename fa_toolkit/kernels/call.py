@@ -65,13 +65,16 @@ def output_like(x: torch.Tensor, width: int | None = None) -> torch.Tensor:
     return torch.empty(b, h, n, width, dtype=x.dtype, device=x.device)
 
 
-def grid_of(tiles: int, heads: int, batch: int) -> tuple[int, ...]:
+def grid_of(tiles: int, heads: int, batch: int, side: int = 1) -> tuple[int, ...]:
     """An axis for each: a program then finds its place without a division.
 
     One axis for all where CUDA would refuse that; `tiles.place_of_program` reads both.
+
+    Args:
+        side: heads that take turns along the first axis; a divisor of `heads`.
     """
-    axes = (tiles, heads, batch)
-    return axes if max(heads, batch) <= LONGEST_AXIS else (math.prod(axes),)
+    axes = (tiles * side, heads // side, batch)
+    return axes if max(axes[1:]) <= LONGEST_AXIS else (math.prod(axes),)
 
 
 @dataclass(frozen=True)
@@ -129,12 +132,12 @@ class Call:
         """Sequences of the call: packed ones, or the batch."""
         return self.problem.batch if self.cu_seqlens is None else len(self.cu_seqlens[0]) - 1
 
-    def grid(self, heads: int, length: int, block: int) -> tuple[int, ...]:
+    def grid(self, heads: int, length: int, block: int, side: int) -> tuple[int, ...]:
         """The grid of a launch in which each program owns one tile of `block` of one head."""
         if self.cu_seqlens is None:
-            return grid_of(-(-length // block), heads, self.problem.batch)
+            return grid_of(-(-length // block), heads, self.problem.batch, side)
         # a tile more for each sequence, and one for what belongs to nobody: see `sequence_at`
-        return grid_of(length // block + self.sequences + 1, heads, 1)
+        return grid_of(length // block + self.sequences + 1, heads, 1, side)
 
     def strides(self, *tensors: torch.Tensor) -> tuple[int, ...]:
         """Strides of all tensors; along the batch, packed sequences are all found at offset 0."""

@@ -15,6 +15,7 @@ from .launch_rows import Kernel as Kernel
 
 BARRIERS = 1024  # bytes: of what is in flight, and to align it
 LARGEST_COPY = 256  # rows of one copy
+SIDE_BYTES = 8 * 2**20  # what heads that take turns may stream together, well within an L2
 SMALLEST_DOT = 16  # tl.dot needs at least this many rows, columns and terms
 
 
@@ -42,6 +43,7 @@ class LaunchPlan:
     descriptors: bool = False  # what is streamed comes by the copy engine, see `descriptors`
     last_first: bool = False  # forward: the last rows begin; the interpreter keeps to the trace
     apart: bool = False  # dK and dV in a launch each
+    side: int = 1  # heads whose programs take turns, see `_side`
 
     @property
     def meta(self) -> dict[str, int]:
@@ -146,10 +148,20 @@ def plan_launch(
         )
     aligned = aligned and HOPPER <= device.capability < BLACKWELL
     seen = _keys_seen(problem)
+    side = _side(problem, device, kernel)
     last_first = problem.right is not None and device != INTERPRETER
     plans = [
         LaunchPlan(
-            r.tile, r.num_warps, r.num_stages, d, dv, kernel, r.descriptors, last_first, r.apart
+            r.tile,
+            r.num_warps,
+            r.num_stages,
+            d,
+            dv,
+            kernel,
+            r.descriptors,
+            last_first,
+            r.apart,
+            side,
         )
         for r in rows
         if device.capability >= r.since
@@ -178,6 +190,25 @@ def _keys_seen(problem: AttentionProblem) -> int:
     if problem.left is not None:
         seen = min(seen, problem.left + 1)
     return seen
+
+
+def _side(problem: AttentionProblem, device: Device, kernel: Kernel) -> int:
+    """How many heads take turns under a causal mask, so that the heaviest tiles of all come first.
+
+    The last programs of a launch are then light ones, and no SM is left alone with a heavy one. What
+    the heads stream together must stay in L2, which is small before Hopper.
+    """
+    if problem.right is None or not HOPPER <= device.capability:
+        return 1
+    p = problem
+    heads, length, shared = (
+        (p.heads_kv, p.len_q * p.group, 1) if kernel == "dkdv" else (p.heads_q, p.len_k, p.group)
+    )  # `shared`: heads that stream the same
+    each = length * (p.head_dim + p.head_dim_v) * p.itemsize
+    side = 1
+    while heads % (2 * side) == 0 and -(-2 * side // shared) * each <= SIDE_BYTES:
+        side *= 2
+    return side
 
 
 def _check_tile(tile: TileShape, device: Device) -> None:

@@ -134,7 +134,9 @@ def flash_decode_kernel(
         s *= LOG2_E
 
         # step: mask
-        visible = visible_pairs(cols[None, :], first[:, None], last[:, None], HAS_LEFT)
+        visible = visible_pairs(
+            cols[None, :], mask_n[None, :], first[:, None], last[:, None], HAS_LEFT, HAS_RIGHT,
+        )  # fmt: skip
         s = tl.where(visible, s, -float("inf"))
 
         # step: update

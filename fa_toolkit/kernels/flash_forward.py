@@ -85,6 +85,7 @@ def flash_forward_kernel(
     HAS_DROPOUT: tl.constexpr,
     HAS_SINK: tl.constexpr,
     LAST_FIRST: tl.constexpr,
+    SIDE: tl.constexpr,
     ON_AXES: tl.constexpr,
     DOT_PRECISION: tl.constexpr,
     BLOCK_D: tl.constexpr,
@@ -94,7 +95,7 @@ def flash_forward_kernel(
 ):  # fmt: skip
     """Each program owns BLOCK_M queries of one head and streams the keys and values they see."""
     row_tiles = len_q // BLOCK_M + sequences + 1 if IS_PACKED else tl.cdiv(len_q, BLOCK_M)
-    pid_m, b, h = place_of_program(row_tiles, heads_q, ON_AXES)
+    pid_m, b, h = place_of_program(row_tiles, heads_q, SIDE, ON_AXES)
     if LAST_FIRST:
         # under a causal mask the last queries see most keys: heaviest first within a head
         pid_m = row_tiles - 1 - pid_m
@@ -186,7 +187,9 @@ def flash_forward_kernel(
 
             # step: mask
             if PART != WHOLE:
-                visible = visible_pairs(cols[None, :], first[:, None], last[:, None], HAS_LEFT)
+                visible = visible_pairs(
+                    cols[None, :], mask_n[None, :], first[:, None], last[:, None], HAS_LEFT, HAS_RIGHT,
+                )  # fmt: skip
                 s = tl.where(visible, s, -float("inf"))
 
             # step: update
@@ -304,10 +307,10 @@ class ForwardLaunch:
         aligned = call.cu_seqlens is None and readable(q, k, v)
         self.plan = plan = choose_launch(problem, q.device, tile, aligned=aligned)
         self.numbers: tuple[Any, ...] = ()
-        grid = call.grid(problem.heads_q, problem.len_q, plan.tile.block_m)
+        grid = call.grid(problem.heads_q, problem.len_q, plan.tile.block_m, plan.side)
         self.launch = Launch(
             flash_forward_kernel, grid, **plan.meta, **call.flags, HAS_SINK=call.sink is not None,
-            LAST_FIRST=plan.last_first, ON_AXES=len(grid) > 1, DOT_PRECISION=dot_precision(q),
+            LAST_FIRST=plan.last_first, SIDE=plan.side, ON_AXES=len(grid) > 1, DOT_PRECISION=dot_precision(q),
         )  # fmt: skip
 
     def _signed(self, q: torch.Tensor) -> torch.Tensor:

@@ -113,7 +113,7 @@ _DQ_HALF: Table = {
         Row(ANY, 16, 16, 4, 1),
     ),
     256: (
-        Row(HOPPER, 64, 64, 8, 2, descriptors=True),
+        Row(HOPPER, 128, 32, 8, 3, descriptors=True),
         Row(AMPERE, 64, 64, 8, 2),
         Row(AMPERE, 32, 32, 8, 1),
         Row(ANY, 8, 16, 4, 1),

@@ -25,16 +25,18 @@ def tile_ptrs(base_ptr, rows, cols, stride_row, stride_col):
 
 
 @triton.jit
-def place_of_program(tiles, heads, ON_AXES: tl.constexpr):
+def place_of_program(tiles, heads, SIDE: tl.constexpr, ON_AXES: tl.constexpr):
     """(tile, b, h) of this program; b and h in 64 bits, since they are multiplied by strides.
 
-    The grid has an axis for each of them, or one for all, tiles fastest; see `Call.grid`.
+    The grid has an axis for each of them, or one for all, tiles fastest; see `call.grid_of`.
+    SIDE heads take turns: the first tile of each, the second of each, and so on.
     """
-    tile, h, b = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    turn, side_by_side, b = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     if not ON_AXES:
-        tile, bh = tile % tiles, tile // tiles
-        h, b = bh % heads, bh // heads
-    return tile, b.to(tl.int64), h.to(tl.int64)
+        turn, rest = turn % (tiles * SIDE), turn // (tiles * SIDE)
+        side_by_side, b = rest % (heads // SIDE), rest // (heads // SIDE)
+    h = side_by_side * SIDE + turn % SIDE
+    return turn // SIDE, b.to(tl.int64), h.to(tl.int64)
 
 
 @triton.jit
@@ -128,12 +130,16 @@ def partners_seen(
 
 
 @triton.jit
-def visible_pairs(partners, first, last, HAS_BEFORE: tl.constexpr):
-    """Which partners lie in first..last; the arguments broadcast. No `before` cuts what starts at 0."""
-    visible = partners <= last
+def visible_pairs(partners, inside, first, last, HAS_BEFORE: tl.constexpr, HAS_AFTER: tl.constexpr):
+    """The pairs that a mask lets through; the arguments broadcast. `inside`: partners that exist.
+
+    None past `last` exists, so where there is a bound one comparison serves both.
+    """
+    if HAS_BEFORE or HAS_AFTER:
+        inside = partners <= last
     if HAS_BEFORE:
-        visible = visible & (partners >= first)
-    return visible
+        inside = inside & (partners >= first)
+    return inside
 
 
 @triton.jit

@@ -12,12 +12,15 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 import fa_toolkit.kernels as kernels
+from fa_toolkit.kernels.configuration import LaunchPlan, choose_launch
 
 FILES = (
     "tiles",
@@ -69,14 +72,21 @@ def plant(bug: Bug | None, folder: Path) -> dict[str, ModuleType]:
     return loaded
 
 
-def on_one_axis(loaded: dict[str, ModuleType], check: Callable[[], object]) -> None:
-    """The check on grids of one axis, which otherwise takes a batch above 65,535."""
-    call: Any = loaded["call"]
-    longest, call.LONGEST_AXIS = call.LONGEST_AXIS, 0
-    try:
+def on_grids(
+    loaded: dict[str, ModuleType], check: Callable[[], object], *, one_axis: bool, side: int = 1
+) -> None:
+    """The check on grids of one axis, which else takes a batch above 65,535, or with `side` heads
+    that take turns, which no plan of the interpreter has."""
+
+    def choose(*arguments: Any, **keywords: Any) -> LaunchPlan:
+        return replace(choose_launch(*arguments, **keywords), side=side)
+
+    with ExitStack() as patched:
+        if one_axis:
+            patched.enter_context(patch.object(loaded["call"], "LONGEST_AXIS", 0))
+        for name in ("flash_forward", "flash_backward"):
+            patched.enter_context(patch.object(loaded[name], "choose_launch", choose))
         check()
-    finally:
-        call.LONGEST_AXIS = longest
 
 
 #: which check noticed each bug when that was last recorded: a guess that saves time, never a verdict

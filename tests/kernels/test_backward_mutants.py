@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 from attention_cases import Case, check_backward
-from planting import backward_bug, noticed, on_one_axis, plant
+from planting import backward_bug, noticed, on_grids, plant
 
 import fa_toolkit.kernels as kernels
 from fa_toolkit.problem import AttentionProblem, TileShape
@@ -148,6 +148,18 @@ MUTANTS: dict[str, tuple[str, str]] = {
         "tile_ptrs(dv_ptr, offs_n, offs_dv, stride_dvn, stride_dvd)",
         "tile_ptrs(dv_ptr, offs_n, offs_dv, stride_dkn, stride_dvd)",
     ),
+    "dkdv: turns not told": (
+        "SIDE=plan.side, ON_AXES=len(grid) > 1, WANTS",
+        "SIDE=1, ON_AXES=len(grid) > 1, WANTS",
+    ),
+    "dq: turns not told": (
+        "SIDE=plan.side, ON_AXES=len(grid) > 1, DOT",
+        "SIDE=1, ON_AXES=len(grid) > 1, DOT",
+    ),
+    "Delta on one axis not told": (
+        "HAS_DLSE=dlse is not None, ON_AXES=len(grid) > 1",
+        "HAS_DLSE=dlse is not None, ON_AXES=True",
+    ),
     "grid over query heads": (
         "call.grid(problem.heads_kv,",
         "call.grid(problem.heads_q,",
@@ -178,7 +190,12 @@ def checks(loaded: dict[str, ModuleType]) -> list[Callable[[], object]]:
     """Everything that may notice a bug."""
     backward = loaded["flash_backward"].flash_backward
     every: list[Callable[[], object]] = [partial(check_backward, backward, c) for c in KILLERS]
-    return [*every, partial(_check_more, backward), partial(on_one_axis, loaded, every[1])]
+    grids = ((True, 1), (True, 2), (False, 2))
+    return [
+        *every,
+        partial(_check_more, backward),
+        *(partial(on_grids, loaded, every[1], one_axis=one, side=side) for one, side in grids),
+    ]
 
 
 def test_the_real_kernels_pass(tmp_path: Path) -> None:

@@ -46,8 +46,8 @@ KILLERS = (
 SPLIT: dict[str, tuple[str, str]] = {
     "length not clamped above": (", capacity)\n", ", 1 << 30)\n"),
     "length of the first sequence": ("lens_ptr + b * stride_lens", "lens_ptr"),
-    "query counted from the start": ("queries + (len_k - len_q)", "queries"),
-    "diagonal one too far": ("queries + (len_k - len_q)", "queries + (len_k - len_q) + 1"),
+    "query counted from the start": ("partners_seen(queries, len_k - len_q,", "partners_seen(queries, 0,"),
+    "diagonal one too far": ("partners_seen(queries, len_k - len_q,", "partners_seen(queries, len_k - len_q + 1,"),
     "heads before queries": ("queries = offs_m // group", "queries = offs_m % len_q"),
     "head of the packed row": ("heads = h_kv * group + offs_m % group", "heads = h_kv * group + offs_m // len_q"),
     "key head not multiplied": ("heads = h_kv * group +", "heads = h_kv +"),

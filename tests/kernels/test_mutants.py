@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import torch
 from attention_cases import Case, check
-from planting import Bug, noticed, on_one_axis, plant
+from planting import Bug, noticed, on_grids, plant
 
 import fa_toolkit.kernels as kernels
 from fa_toolkit.problem import AttentionProblem, TileShape
@@ -114,19 +114,27 @@ MUTANTS: dict[str, Bug] = {
         "tl.program_id(0), tl.program_id(2), tl.program_id(1)",
     ),
     "one axis: heads and batches swapped": Bug(
-        "tiles", "h, b = bh % heads, bh // heads", "b, h = bh % heads, bh // heads"
+        "tiles", "side_by_side, b = rest %", "b, side_by_side = rest %"
     ),
-    "one axis: tiles are not the fastest": Bug(
+    "one axis: tiles of one head only": Bug(
         "tiles",
-        "tile, bh = tile % tiles, tile // tiles",
-        "tile, bh = tile // heads % tiles, tile % heads",
+        "turn % (tiles * SIDE), turn // (tiles * SIDE)",
+        "turn % tiles, turn // tiles",
     ),
-    "one axis: not told": Bug(
-        "flash_forward",
-        "LAST_FIRST=plan.last_first, ON_AXES=len(grid) > 1,",
-        "LAST_FIRST=plan.last_first, ON_AXES=True,",
+    "one axis: all heads take turns": Bug(
+        "tiles", "rest % (heads // SIDE), rest // (heads // SIDE)", "rest % heads, rest // heads"
     ),
+    "one axis: not told": Bug("flash_forward", "ON_AXES=len(grid) > 1", "ON_AXES=True"),
     "one axis: without the batch": Bug("call", "(math.prod(axes),)", "(math.prod(axes[:2]),)"),
+    "no head takes its turn": Bug(
+        "tiles", "side_by_side * SIDE + turn % SIDE", "side_by_side * SIDE"
+    ),
+    "heads side by side overlap": Bug(
+        "tiles", "side_by_side * SIDE + turn % SIDE", "side_by_side + turn % SIDE"
+    ),
+    "a tile for each turn": Bug("tiles", "return turn // SIDE, b", "return turn, b"),
+    "turns without programs": Bug("call", "(tiles * side, heads", "(tiles, heads"),
+    "turns not told": Bug("flash_forward", "SIDE=plan.side", "SIDE=1"),
     "row tiles rounded down": Bug(
         "flash_forward",
         "else tl.cdiv(len_q, BLOCK_M)",
@@ -323,7 +331,9 @@ def checks(loaded: dict[str, ModuleType]) -> list[Callable[[], object]]:
     return [
         *every,
         partial(_scale_of_zero, forward),
-        *(partial(on_one_axis, loaded, every[at]) for at in (5, 6)),
+        partial(on_grids, loaded, every[5], one_axis=True),
+        partial(on_grids, loaded, every[6], one_axis=True, side=2),
+        partial(on_grids, loaded, every[6], one_axis=False, side=2),
     ]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from planting import Bug, noticed, on_one_axis, plant
+from planting import Bug, noticed, on_grids, plant
 from torch import Tensor
 from varlen_cases import Case, check_gradients
 
@@ -82,7 +82,7 @@ MUTANTS: dict[str, Bug] = {
         FORWARD, 'mask=b < sequences, other=-float("inf")', "mask=b <= sequences, other=0.0"
     ),
     "grid without the last slot": Bug(
-        "call", "length // block + self.sequences + 1", "length // block + self.sequences"
+        "call", "self.sequences + 1, heads", "self.sequences, heads"
     ),
     "one sequence too few": Bug(
         "call", "len(self.cu_seqlens[0]) - 1", "max(len(self.cu_seqlens[0]) - 2, 0)"
@@ -163,7 +163,7 @@ def checks(loaded: dict[str, ModuleType]) -> list[Callable[[], object]]:
     """Everything that may notice a bug."""
     attend = _attend(loaded["flash_varlen"])
     every: list[Callable[[], object]] = [partial(check_gradients, attend, c) for c in KILLERS]
-    return [*every, *(partial(on_one_axis, loaded, check) for check in every)]
+    return [*every, *(partial(on_grids, loaded, check, one_axis=True) for check in every)]
 
 
 def test_the_real_launchers_pass(tmp_path: Path) -> None:
