@@ -56,6 +56,9 @@ KILLERS = (
     _case(1, 1, 1, 1, 1024, 4, 4, tile=None, dropout_p=0.5),
 )
 
+#: (one axis, heads that take turns) of the grids that no plan of the interpreter has
+GRIDS = ((True, 1), (True, 2), (False, 2))
+
 MUTANTS: dict[str, Bug] = {
     "natural exponential of base-2 scores": Bug(
         "flash_forward", "alpha = tl.exp2", "alpha = tl.exp"
@@ -328,12 +331,11 @@ def checks(loaded: dict[str, ModuleType]) -> list[Callable[[], object]]:
     """Everything that may notice a bug."""
     forward = loaded["flash_forward"].flash_forward
     every: list[Callable[[], object]] = [partial(check, forward, case) for case in KILLERS]
+    many = partial(check, forward, _case(2, 4, 2, 20, 24, 8, 8, tile=(16, 16)))
     return [
         *every,
         partial(_scale_of_zero, forward),
-        partial(on_grids, loaded, every[5], one_axis=True),
-        partial(on_grids, loaded, every[6], one_axis=True, side=2),
-        partial(on_grids, loaded, every[6], one_axis=False, side=2),
+        *(partial(on_grids, loaded, many, one_axis=one, side=side) for one, side in GRIDS),
     ]
 
 
