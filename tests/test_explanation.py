@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import math
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -52,7 +53,7 @@ class Spy:
 
     def __getitem__(self, grid: tuple[int, ...]) -> Any:
         def start(*args: Any, **meta: Any) -> Any:
-            self.seen.append((self.name, grid[0], meta))
+            self.seen.append((self.name, math.prod(grid), meta))
             return self.kernel[grid](*args, **meta)
 
         return start

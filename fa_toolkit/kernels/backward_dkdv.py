@@ -70,7 +70,7 @@ def flash_backward_dkdv_kernel(
     Scores are held transposed, keys down and queries across, as dK and dV need them.
     """
     column_tiles = len_k // BLOCK_N + sequences + 1 if IS_PACKED else tl.cdiv(len_k, BLOCK_N)
-    # under a causal mask the first keys are seen by most queries: ascending is heaviest first in a head
+    # under a causal mask the first keys are seen by most queries: ascending is heaviest first
     pid_n, b, h_kv = place_of_program(column_tiles, heads_kv, SIDE, ON_AXES)
     if IS_PACKED:
         # from here on lengths and positions are those of one sequence

@@ -63,7 +63,7 @@ def flash_backward_dq_kernel(
 ):  # fmt: skip
     """Each program owns BLOCK_M queries of one head and streams the keys and values they see."""
     row_tiles = len_q // BLOCK_M + sequences + 1 if IS_PACKED else tl.cdiv(len_q, BLOCK_M)
-    # under a causal mask the last queries see most keys: descending is heaviest first in a head
+    # under a causal mask the last queries see most keys: descending is heaviest first
     slot, b, h = place_of_program(row_tiles, heads_q, SIDE, ON_AXES)
     pid_m = row_tiles - 1 - slot
     if IS_PACKED:

@@ -198,15 +198,15 @@ def _side(problem: AttentionProblem, device: Device, kernel: Kernel) -> int:
     The last programs of a launch are then light ones, and no SM is left alone with a heavy one. What
     the heads stream together must stay in L2, which is small before Hopper.
     """
-    if problem.right is None or not HOPPER <= device.capability:
-        return 1
     p = problem
-    heads, length, shared = (
-        (p.heads_kv, p.len_q * p.group, 1) if kernel == "dkdv" else (p.heads_q, p.len_k, p.group)
-    )  # `shared`: heads that stream the same
+    if p.right is None or device.capability < HOPPER:
+        return 1
+    heads, sharing, length = p.heads_q, p.group, p.len_k
+    if kernel == "dkdv":
+        heads, sharing, length = p.heads_kv, 1, p.len_q * p.group
     each = length * (p.head_dim + p.head_dim_v) * p.itemsize
     side = 1
-    while heads % (2 * side) == 0 and -(-2 * side // shared) * each <= SIDE_BYTES:
+    while heads % (2 * side) == 0 and -(-2 * side // sharing) * each <= SIDE_BYTES:
         side *= 2
     return side
 

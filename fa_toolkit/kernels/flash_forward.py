@@ -97,7 +97,7 @@ def flash_forward_kernel(
     row_tiles = len_q // BLOCK_M + sequences + 1 if IS_PACKED else tl.cdiv(len_q, BLOCK_M)
     pid_m, b, h = place_of_program(row_tiles, heads_q, SIDE, ON_AXES)
     if LAST_FIRST:
-        # under a causal mask the last queries see most keys: heaviest first within a head
+        # under a causal mask the last queries see most keys: heaviest first
         pid_m = row_tiles - 1 - pid_m
     if IS_PACKED:
         # from here on lengths and positions are those of one sequence

@@ -19,7 +19,8 @@ from oracles import (
 
 import fa_toolkit.kernels as kernels
 from fa_toolkit.errors import ArgumentError, DtypeError
-from fa_toolkit.kernels.configuration import Device, plan_launch
+from fa_toolkit.kernels.call import grid_of
+from fa_toolkit.kernels.configuration import Device, Kernel, plan_launch
 from fa_toolkit.problem import AttentionProblem, TileShape
 from fa_toolkit.tiled.trace import PHASES
 
@@ -132,3 +133,31 @@ def test_t4_refuses_bf16_and_a_tile_too_large_is_named() -> None:
         plan_launch(AttentionProblem(head_dim=256), DEVICES["4090"], TileShape(256, 256))
     with pytest.raises(ArgumentError, match="at least 16"):
         plan_launch(problem, DEVICES["H200"], TileShape(8, 16))
+
+
+def test_a_grid_has_three_axes_where_cuda_allows() -> None:
+    assert grid_of(7, 65_535, 65_535) == (7, 65_535, 65_535)
+    assert grid_of(7, 3, 65_536) == (7 * 3 * 65_536,)
+    assert grid_of(7, 65_536, 2) == (7 * 65_536 * 2,)
+    assert grid_of(7, 2 * 65_535, 5, side=2) == (14, 65_535, 5)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "device", "kernel", "side"),
+    [
+        ((1, 16, 16, 4096, 4096, 128), "H200", "forward", 4),  # 2 MiB of K and V a head
+        ((1, 16, 16, 4096, 4096, 128), "H200", "dq", 4),
+        ((1, 16, 16, 4096, 4096, 128), "H200", "dkdv", 4),
+        ((1, 16, 4, 4096, 4096, 128), "H200", "forward", 16),  # four query heads share them
+        ((1, 16, 4, 4096, 4096, 128), "H200", "dkdv", 1),  # Q and dO of a whole group
+        ((1, 16, 16, 16384, 16384, 128), "H200", "forward", 1),
+        ((1, 12, 12, 512, 512, 64), "H200", "forward", 4),  # a divisor of the heads
+        ((1, 16, 16, 4096, 4096, 128), "4090", "forward", 1),
+    ],
+)
+def test_heads_take_turns_as_far_as_l2_holds_them(
+    sizes: tuple[int, ...], device: str, kernel: Kernel, side: int
+) -> None:
+    causal, full = (AttentionProblem(*sizes, dtype="float16", causal=c) for c in (True, False))
+    assert plan_launch(causal, DEVICES[device], kernel=kernel).side == side
+    assert plan_launch(full, DEVICES[device], kernel=kernel).side == 1
