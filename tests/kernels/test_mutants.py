@@ -331,7 +331,7 @@ def checks(loaded: dict[str, ModuleType]) -> list[Callable[[], object]]:
     """Everything that may notice a bug."""
     forward = loaded["flash_forward"].flash_forward
     every: list[Callable[[], object]] = [partial(check, forward, case) for case in KILLERS]
-    many = partial(check, forward, _case(2, 4, 2, 20, 24, 8, 8, tile=(16, 16)))
+    many = partial(check, forward, _case(2, 4, 2, 20, 24, 8, 8, tile=(16, 16), layout="bnhd"))
     return [
         *every,
         partial(_scale_of_zero, forward),
