@@ -199,7 +199,7 @@ def _side(problem: AttentionProblem, device: Device, kernel: Kernel) -> int:
     the heads stream together must stay in L2, which is small before Hopper.
     """
     p = problem
-    if p.right is None or device.capability < HOPPER:
+    if p.right is None or device.capability < HOPPER or 0 in (p.heads_q, p.heads_kv):
         return 1
     heads, sharing, length = p.heads_q, p.group, p.len_k
     if kernel == "dkdv":

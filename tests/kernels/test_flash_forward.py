@@ -153,6 +153,10 @@ def test_a_grid_has_three_axes_where_cuda_allows() -> None:
         ((1, 16, 16, 16384, 16384, 128), "H200", "forward", 1),
         ((1, 12, 12, 512, 512, 64), "H200", "forward", 4),  # a divisor of the heads
         ((1, 16, 16, 4096, 4096, 128), "4090", "forward", 1),
+        ((2, 0, 0, 9, 9, 64), "H200", "forward", 1),  # nothing to do is no endless search
+        ((2, 0, 4, 9, 9, 64), "H200", "dkdv", 1),
+        ((2, 8, 8, 9, 0, 64), "H200", "forward", 8),
+        ((0, 8, 8, 0, 9, 64), "H200", "dkdv", 8),
     ],
 )
 def test_heads_take_turns_as_far_as_l2_holds_them(
