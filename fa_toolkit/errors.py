@@ -10,7 +10,7 @@ from .language import Text, current, say
 
 _JOINED = {
     "en": ("{name}: expected {expected}, got {got}.", " Try: {hint}."),
-    "zh": ("{name}：应为{expected}，实际是 {got}。", "可以试试：{hint}。"),
+    "zh": ("{name}：应为{expected}，实际是{got}。", "可以试试：{hint}。"),
 }
 
 
@@ -32,11 +32,17 @@ class FaError(Exception):
 
     def __str__(self) -> str:
         sentence, advice = _JOINED[current()]
-        text = sentence.format(name=self.name, expected=say(self.expected), got=say(self.got))
+        expected, got = (_after_chinese(say(part)) for part in (self.expected, self.got))
+        text = sentence.format(name=self.name, expected=expected, got=got)
         return text + (advice.format(hint=say(self.hint)) if self.hint else "")
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_rebuild, (type(self), self.name, self.expected, self.got, self.hint))
+
+
+def _after_chinese(part: str) -> str:
+    """`part` as it follows a Chinese word: a space before letters, digits and brackets."""
+    return f" {part}" if current() == "zh" and part[:1].isascii() else part
 
 
 def _rebuild(

@@ -52,7 +52,7 @@ def cell(cell_id: str) -> GpuCell:
 
 
 def ceilings_card(rows: Sequence[Ceiling]) -> Card:
-    """What a device reached, a line each: name, number, and a bar among lines of one unit."""
+    """What a device reached, a line each: name, number, and a bar beside others of its unit."""
     most = {unit: max(row.value for row in rows if row.unit == unit) for unit in _UNITS
             if any(row.unit == unit for row in rows)}  # fmt: skip
     cells, lines = [], []
@@ -60,9 +60,11 @@ def ceilings_card(rows: Sequence[Ceiling]) -> Card:
         scale, unit = _UNITS[row.unit]
         number = f"{row.value / scale:,.0f} {unit}"
         width = 100 * row.value / most[row.unit]
+        bar = f'<span class="fc-bar"><i style="width:{width:.0f}%"></i></span>'
+        alone = [other.unit for other in rows].count(row.unit) == 1  # nothing to be longer than
         cells.append(
             f"<tr><td>{escape(say(row.what))}</td><td>{number}</td>"
-            f'<td><span class="fc-bar"><i style="width:{width:.0f}%"></i></span></td></tr>'
+            f"<td>{'' if alone else bar}</td></tr>"
         )
         lines.append(f"{number:>16}  {say(row.what)}")
     return Card(f'<table class="fc-table">{"".join(cells)}</table>', "\n".join(lines))
@@ -159,8 +161,8 @@ def _without_ours(run: Run) -> Text | None:
 
 
 _STAND_IN = Text(
-    "Ours is not among what is recorded; the Triton tutorial's kernel stands in for it.",
-    "记录里没有本工具包的 kernel，由 Triton 教程里的代替。",
+    "Ours is not in this run; the Triton tutorial's kernel stands in for it. Chapter 08 has ours.",
+    "这次记录里没有本工具包的 kernel，由 Triton 教程里的代替；我们的见第 08 章。",
 )
 
 
@@ -228,8 +230,8 @@ CELLS = MappingProxyType(
             GpuCell(
                 "08.field",
                 Text(
-                    "runs `fa bench --quick`: your card, beside whatever else is installed",
-                    "运行 `fa bench --quick`：在你的卡上与装着的其他实现比一比",
+                    "runs fa bench --quick: your card, beside whatever else is installed",
+                    "运行 fa bench --quick：在你的卡上与装着的其他实现比一比",
                 ),
                 _kept("h200-peers"),
                 _live("bench"),

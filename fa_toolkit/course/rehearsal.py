@@ -43,7 +43,7 @@ _NO_DAY = Text(
     "No interview is planned: review follows forgetting alone.",
     "没有定面试日期，复习只按遗忘来安排。",
 )
-_NO_INTERVIEW = Text("No interview has been held yet.", "还没有进行过面试。")
+_NO_INTERVIEW = Text("No interview has been held yet.", "还没有做过面试。")
 
 
 def present() -> datetime:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from ..language import Text, say
 from ..viz.figures.canvas import axes, headline, sheet, source
@@ -46,16 +47,25 @@ def bars(
         ax.tick_params(length=0)
         ax.spines["left"].set_color(colour("line", theme))
         ax.set_xlabel(say(axis))
+        ax.xaxis.set_major_locator(MaxNLocator(8, steps=[1, 2, 5, 10], integer=_counts(rows)))
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
         if band:
             _band(ax, band, theme)
         ax.set_yticks(range(len(rows)), [say(bar.label) for bar in rows])
         for row, bar in enumerate(rows):
             ink = colour(bar.ink, theme)
             ax.barh(row, bar.value, height=0.56, color=ink, zorder=3)
-            ax.annotate(bar.text or plain(bar.value), (bar.value, row), (6, 0),
-                        textcoords="offset points", va="center", zorder=5)  # fmt: skip
+            number = ax.annotate(bar.text or plain(bar.value), (bar.value, row), (6, 0),
+                                 textcoords="offset points", va="center", zorder=5)  # fmt: skip
+            if band and band[0] == band[1]:  # a number may stand on the article's line
+                number.set_bbox({"fc": colour("page", theme), "ec": "none", "pad": 1.5})
         source(page, where)
     return page
+
+
+def _counts(rows: Sequence[Bar]) -> bool:
+    """Whether the bars count things: then there is nothing between two whole numbers."""
+    return all(float(bar.value).is_integer() for bar in rows)
 
 
 _ARTICLE = Text("the article", "文章的说法")

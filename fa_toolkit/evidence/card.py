@@ -39,7 +39,7 @@ _STYLE = """
 .fa-evidence.fa-evidence table { border-collapse: collapse; margin: 8px 0 0; font-size: 14px; }
 .fa-evidence.fa-evidence td, .fa-evidence.fa-evidence th { text-align: left; padding: 4px 16px 4px 0; border: 0;
   background: none; vertical-align: top; font-weight: 400; white-space: normal; }
-.fa-evidence.fa-evidence th { color: var(--soft); font-size: 12px; }
+.fa-evidence.fa-evidence th { color: var(--soft); font-size: 12px; white-space: nowrap; }
 .fa-evidence.fa-evidence tr:nth-child(n), .fa-evidence.fa-evidence tr:hover { background: none; }
 .fa-evidence td .caveat, .fa-evidence td .holds, .fa-evidence td .wrong { white-space: nowrap; }
 """

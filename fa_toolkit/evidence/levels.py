@@ -180,7 +180,7 @@ def what_does_not_fit() -> Found:
             Text("The longest sequence all shared memory holds", "全部共享内存放得下的最长序列"),
             Text("The scores run out of room first.", "最先放不下的是分数矩阵。"),
             [
-                Bar("Q, K, V, O", inputs, "q", f"{inputs:,}"),
+                Bar(Text("Q, K, V, O", "Q、K、V、O"), inputs, "q", f"{inputs:,}"),
                 Bar(Text("S alone", "只放 S"), scores, "s", f"{scores:,}"),
                 Bar(Text("Q, K, V, O, S, P", "Q、K、V、O、S、P"), shared.everything, "text",
                     f"{shared.everything:,}"),
@@ -198,7 +198,6 @@ def twenty_times() -> Found:
     low, high = min(ratios.values()), max(ratios.values())
     shared, hbm = (ceilings(name)[0].value for name in ("shared_read", "hbm_read"))
     above = [card.name for card in hardware.GPUS.values() if (card.bandwidth_ratio or 0.0) > 20]
-    names = ", ".join(above)
     sram = hardware.gpu("a100-40").need("sram_bandwidth")
     return Found(
         stated=(
@@ -224,8 +223,8 @@ def twenty_times() -> Found:
             ),
             Check(
                 Text(
-                    f"It exceeds 20 only where memory is slow for the chip: {names}.",
-                    f"只有显存相对慢的卡才超过 20：{names}。",
+                    f"It exceeds 20 only where memory is slow for the chip: {', '.join(above)}.",
+                    f"只有显存相对慢的卡才超过 20：{'、'.join(above)}。",
                 ),
                 bool(above) and len(above) < len(hardware.GPUS) / 2,
             ),

@@ -201,11 +201,11 @@ def two_transfers() -> Found:
 
 def _heights(heights: tuple[int, ...]) -> Figure:
     rows = [
-        Bar("standard", io_model.standard_forward_traffic(LARGE, LARGE_TILE).total / 2**20, "s")
+        Bar(Text("standard", "标准"), io_model.standard_forward_traffic(LARGE, LARGE_TILE).total / 2**20, "s")
     ]
     for m in heights:
         size = io_model.flash_forward_traffic(LARGE, TileShape(m, 64)).total / 2**20
-        rows.append(Bar(f"flash, BLOCK_M = {m}", size, "k"))
+        rows.append(Bar(Text(f"flash, BLOCK_M = {m}", f"flash，BLOCK_M = {m}"), size, "k"))
     return bars(
         Text("Bytes between HBM and the chip, one head", "一个头在 HBM 与芯片之间搬的字节"),
         Text(

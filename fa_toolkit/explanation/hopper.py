@@ -108,5 +108,5 @@ def _because(
         )
     return Text(
         "the readable kernels, not the one for Hopper: few queries, whose keys are split",
-        "用可读版 kernel，不用 Hopper 版：查询少，要切分键",
+        "用可读版 kernel，不用 Hopper 版：query 少，key 要切开",
     )

@@ -65,12 +65,12 @@ def of_call(
             f"autocast 已打开：{cast_from} 转为 {p.dtype}",
         )
     if not p.batch * p.heads_q * p.len_q:
-        yield Text("no query: nothing is launched", "没有查询：什么也不启动")
+        yield Text("no query: nothing is launched", "没有 query：什么也不启动")
     if p.group > 1:
         summed = Text("; dK and dV are summed inside the kernel", "；dK、dV 在 kernel 内求和")
         en, zh = summed if gradients else ("", "")
         yield Text(
-            f"{p.group} query heads share a key head{en}", f"每 {p.group} 个查询头共用一个键头{zh}"
+            f"{p.group} query heads share a key head{en}", f"每 {p.group} 个 query 头共用一个 key 头{zh}"
         )
     blind = sum(
         p.visible_keys(row, row + 1)[0] == p.visible_keys(row, row + 1)[1] for row in _edge(p)
@@ -78,7 +78,7 @@ def of_call(
     if blind:
         yield Text(
             "some queries see no key: o = 0 and lse = -inf there, or the sink",
-            "有些查询看不到任何键：那里 o = 0、lse = -inf（有 sink 时为 sink）",
+            "有些 query 一个 key 也看不到：那里 o = 0、lse = -inf（有 sink 时为 sink）",
         )
 
 
@@ -96,12 +96,12 @@ def of_kernels(problem: AttentionProblem, target: Target, first: Launch) -> Iter
         yield Text(
             "the interpreter runs programs one after the other on the CPU, nothing has to fit: "
             "small sizes only",
-            "解释器在 CPU 上逐个运行 program，没有容量限制：只适合小尺寸",
+            "解释器在 CPU 上逐个运行程序实例，没有容量限制：只适合小尺寸",
         )
     elif first.kernel.startswith("hopper_"):
         yield Text(
             f"its tile, warps and stages are those measured best for D = {problem.head_dim}",
-            f"它的分块、warp 数和流水级数取 D = {problem.head_dim} 实测最快的一组",
+            f"它的块、warp 数和流水级数取 D = {problem.head_dim} 实测最快的一组",
         )
     elif not split:
         limit = amount(target.device.shared)
@@ -109,7 +109,7 @@ def of_kernels(problem: AttentionProblem, target: Target, first: Launch) -> Iter
         yield Text(
             f"the first tile in the table for {target.gpu.arch} that fits {limit} of shared memory, "
             f"with D and Dv padded to {widths}",
-            f"{target.gpu.arch} 的配置表里第一个放得进 {limit} 共享内存的分块，"
+            f"{target.gpu.arch} 的配置表里第一个放得进 {limit} 共享内存的块，"
             f"D、Dv 补齐到 {widths}",
         )
     yield from _of_padding(problem)
@@ -117,7 +117,7 @@ def of_kernels(problem: AttentionProblem, target: Target, first: Launch) -> Iter
         idle = target.gpu.sms - first.programs
         yield Text(
             f"{first.programs} programs: {idle} of {target.gpu.sms} SMs have nothing to do",
-            f"只有 {first.programs} 个 program：{target.gpu.sms} 个 SM 里有 {idle} 个无事可做",
+            f"只有 {first.programs} 个程序实例：{target.gpu.sms} 个 SM 里有 {idle} 个无事可做",
         )
     yield _arithmetic(problem, target.precision)
     if split:
@@ -128,7 +128,7 @@ def of_kernels(problem: AttentionProblem, target: Target, first: Launch) -> Iter
     if seen < full:
         yield Text(
             f"the mask leaves {whole(seen)} of {whole(full)} tiles a head to visit",
-            f"按掩码，每个头的 {whole(full)} 个分块只访问 {whole(seen)} 个",
+            f"按掩码，每个头的 {whole(full)} 块只访问 {whole(seen)} 块",
         )
 
 
@@ -150,13 +150,13 @@ def _of_split(problem: AttentionProblem, splits: int) -> Iterator[Text]:
         yield Text(
             "few queries over many keys, so the path of decoding: the query heads of a group are "
             "rows of one tile and share its loads",
-            "查询少、键多，走解码的路径：同组的查询头是同一分块里的行，共用一次加载",
+            "query 少、key 多，走解码的路径：同组的 query 头是同一块里的行，共用一次读入",
         )
     if splits > 1:
         yield Text(
             f"too few programs for the device, so the keys are cut into {splits} parts for as many "
             "programs; a second launch merges them",
-            f"program 数不足以占满设备，于是把键切成 {splits} 份，每份一个 program；再启动一次合并",
+            f"程序实例数不足以占满设备，于是把 key 切成 {splits} 份，每份一个程序实例；再启动一次合并",
         )
 
 
@@ -240,7 +240,7 @@ def of_bound(problem: AttentionProblem, traffic: Traffic, gpu: GPU) -> Iterator[
         yield Text(
             f"forward: {least:.0f} useful FLOP for a byte asked for, ridge at {line.ridge:.0f}: "
             f"bound by {name.en}, with or without caches",
-            f"前向：每请求一字节做 {least:.0f} 次有效运算，屋脊在 {line.ridge:.0f}："
+            f"前向：每请求一字节做 {least:.0f} 次有效运算，拐点在 {line.ridge:.0f}："
             f"无论缓存命中与否，都受限于{name.zh}",
         )
         return
@@ -249,7 +249,7 @@ def of_bound(problem: AttentionProblem, traffic: Traffic, gpu: GPU) -> Iterator[
         f"and {most:.0f}, if L2 answers them all; the ridge, at {line.ridge:.0f}, lies between: "
         "the cache decides what binds",
         f"前向：若每次重读 K、V 都来自 HBM，每字节 {least:.0f} 次有效运算；若全由 L2 应答，则为 "
-        f"{most:.0f}；屋脊 {line.ridge:.0f} 在两者之间：受限于什么由缓存决定",
+        f"{most:.0f}；拐点 {line.ridge:.0f} 在两者之间：瓶颈在哪一边，要看缓存",
     )
 
 

@@ -16,18 +16,18 @@ IMPLS = {
 PARTS = {"forward": Text("forward", "前向"), "backward": Text("backward", "反向")}
 TILE = Text(
     "tile {m} x {n}, warps: {warps}, stages: {stages}",
-    "分块 {m} x {n}，warp 数 {warps}，流水级数 {stages}",
+    "块 {m} x {n}，warp 数 {warps}，流水级数 {stages}",
 )
-ROWS = Text("{m} rows a program, warps: {warps}", "每个 program {m} 行，warp 数 {warps}")
+ROWS = Text("{m} rows a program, warps: {warps}", "每个程序实例 {m} 行，warp 数 {warps}")
 SHARED = Text("at most {shared} of {limit} shared memory", "共享内存至多 {shared}，上限 {limit}")
-PROGRAMS = Text("{programs} programs", "{programs} 个 program")
+PROGRAMS = Text("{programs} programs", "{programs} 个程序实例")
 WAVE = Text(
     "{programs} programs on {sms} SMs: one wave at most",
-    "{programs} 个 program，{sms} 个 SM：至多一波",
+    "{programs} 个程序实例，{sms} 个 SM：至多一波",
 )
 WAVES = Text(
     "{programs} programs on {sms} SMs: at most {waves} waves",
-    "{programs} 个 program，{sms} 个 SM：至多 {waves} 波",
+    "{programs} 个程序实例，{sms} 个 SM：至多 {waves} 波",
 )
 MOVED = Text(
     "reads {reads}, writes {writes} (modelled HBM), {flops} issued",
@@ -45,11 +45,11 @@ BACKWARD = Text(
 WHY = Text("why", "原因")
 HEADS = (
     Text("kernel", "kernel"),
-    Text("tile", "分块"),
+    Text("tile", "块"),
     Text("warps", "warp"),
     Text("stages", "流水级"),
     Text("shared ≤", "共享内存 ≤"),
-    Text("programs", "program"),
+    Text("programs", "程序实例"),
     Text("waves ≤", "波 ≤"),
     Text("reads", "读"),
     Text("writes", "写"),

@@ -27,8 +27,8 @@ REFUSED = {
     "position_bias": Text("a position bias", "位置偏置"),
     "attention_bias": Text("an attention bias", "注意力偏置"),
     "alibi": Text("an ALiBi bias", "ALiBi 偏置"),
-    "sinks": Text("one sink per query", "每个查询一个汇"),
-    "indices": Text("selected keys (sparse attention)", "选出的键（稀疏注意力）"),
+    "sinks": Text("one sink per query", "每个 query 一个 sink"),
+    "indices": Text("selected keys (sparse attention)", "选出的 key（稀疏注意力）"),
     "block_indices": Text("selected blocks (sparse attention)", "选出的块（稀疏注意力）"),
     "block_table": Text("the paged cache of continuous batching", "连续批处理的分页缓存"),
     "read_index": Text("the paged cache of continuous batching", "连续批处理的分页缓存"),
@@ -121,10 +121,10 @@ def _mask_of(
     if (mask.len_q, mask.len_k) != (len_q, len_k):
         raise ShapeError(
             "attention_mask",
-            expected=Text(f"{len_q} queries, {len_k} keys", f"{len_q} 个查询、{len_k} 个键"),
+            expected=Text(f"{len_q} queries, {len_k} keys", f"{len_q} 个 query、{len_k} 个 key"),
             got=Text(
                 f"{mask.len_q} queries, {mask.len_k} keys",
-                f"{mask.len_q} 个查询、{mask.len_k} 个键",
+                f"{mask.len_q} 个 query、{mask.len_k} 个 key",
             ),
         )
     if is_causal is not None and bool(is_causal) != mask.causal:

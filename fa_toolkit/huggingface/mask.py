@@ -117,7 +117,7 @@ def _build(
     if keys > len_k or (causal and keys < len_q):
         raise ShapeError(
             "attention_mask",
-            expected=Text(f"{len_q} to {len_k} keys", f"{len_q} 到 {len_k} 个键"),
+            expected=Text(f"{len_q} to {len_k} keys", f"{len_q} 到 {len_k} 个 key"),
             got=str(keys),
         )
     mask = Mask(batch, len_q, len_k, causal, _window(pattern, keys), keys)
@@ -181,7 +181,7 @@ def _refuse_chunks(pattern: Pattern, positions: int) -> None:
 def _windowed_cross_attention() -> BackendUnavailable:
     return BackendUnavailable(
         "attention_mask",
-        expected=Text("as many queries as keys", "查询与键一样多"),
+        expected=Text("as many queries as keys", "query 与 key 一样多"),
         got=Text("cross attention with a window and padding", "带窗口和填充的交叉注意力"),
         hint='attn_implementation="sdpa"',
     )

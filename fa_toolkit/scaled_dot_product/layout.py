@@ -134,7 +134,7 @@ def _shared(heads: dict[str, int]) -> dict[str, int]:
                 got=str(count),
                 hint=Text(
                     "enable_gqa=True, where query heads share key heads",
-                    "enable_gqa=True，让多个查询头共用一个键头",
+                    "enable_gqa=True，让多个 query 头共用一个 key 头",
                 ),
             )
     served = 1 if heads["key"] == heads["value"] == 1 else wanted

@@ -28,10 +28,10 @@ class Shade(NamedTuple):
 #: Tensors by the letter the course writes; `colour` also knows their kin.
 TENSORS: Mapping[str, Shade] = {
     "q": Shade("#0072b2", "#56b4e9"),
-    "k": Shade("#d55e00", "#ff9a57"),
-    "v": Shade("#009e73", "#3ccf9e"),
+    "k": Shade("#b84f00", "#ff9a57"),
+    "v": Shade("#007a58", "#3ccf9e"),
     "s": Shade("#7a5cc0", "#b39df0"),
-    "o": Shade("#b8860b", "#f0c75e"),
+    "o": Shade("#8a6508", "#f0c75e"),
     "stat": Shade("#c2255c", "#ff7aa8"),
 }
 

@@ -17,7 +17,7 @@ from .figures.canvas import Sheet
 
 _SPEC = Text(
     "(first, last), (first, last, step), a list of choices, True/False, or a widget",
-    "(起, 止)、(起, 止, 步长)、选项列表、True/False 或一个控件",
+    "(first, last)、(first, last, step)、选项列表、True/False 或一个控件",
 )
 
 
@@ -55,7 +55,7 @@ def scrub(
             name: _control(name, spec, say((labels or {}).get(name, name)), (at or {}).get(name))
             for name, spec in controls.items()
         }
-    picture = widgets.HTML(layout=widgets.Layout(width="100%"))
+    picture = widgets.HTML(layout=widgets.Layout(width="auto"))
     line = widgets.HTML()
     show = _Redraw(draw, made, picture, line, spoken)
     for control in made.values():

@@ -27,6 +27,9 @@ TOGETHER = (
 )
 PATHS = sorted({FOLDER / "zh" / f"{name}.ipynb" for name in TOGETHER} | set(CHINESE))
 IDS = [path.stem for path in PATHS]
+CHINESE_SIGN = "[一-鿿，。：；、（）]"
+#: in a string, what is read and not a key, a name or a formula
+ENGLISH_WORDS = re.compile(r"\b[a-z]{2,},? [a-z]{2,}\b")
 
 
 class _NoLanguage(ast.NodeTransformer):
@@ -46,14 +49,15 @@ def meaning(source: str) -> str:
 def spoken(english: str, chinese: str) -> tuple[str, str]:
     """Both sources with a text that is Chinese in the Chinese one left out of both.
 
-    A text is what a reader says or reads: a string that holds Chinese, in the same place.
+    A text is what a reader says or reads: a string that holds Chinese or its marks, in the same
+    place.
     """
     trees = [ast.parse(source) for source in (english, chinese)]
     texts = [[n for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
              for tree in trees]  # fmt: skip
     if len(texts[0]) == len(texts[1]):
         for ours, theirs in zip(*texts, strict=True):
-            if re.search(r"[一-鿿]", str(theirs.value)):
+            if re.search(CHINESE_SIGN, str(theirs.value)):
                 ours.value = theirs.value = ""
     return ast.unparse(trees[0]), ast.unparse(trees[1])
 
@@ -85,6 +89,17 @@ def test_it_is_typeset_as_chinese(path: Path) -> None:
         text = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)", "", cell.source, flags=re.S)
         assert not re.search(r"[一-鿿][,;:?!]", text), cell.id
         assert not re.search(r"[一-鿿][A-Za-z0-9]|[A-Za-z0-9][一-鿿]", text), cell.id
+
+
+@pytest.mark.parametrize("path", PATHS, ids=IDS)
+def test_what_its_code_shows_is_chinese(path: Path) -> None:
+    """Names of points in a figure, and what is printed; stubs are those of the package."""
+    for cell in code(path):
+        if cell.exercise:
+            continue
+        found = [n.value for n in ast.walk(ast.parse(cell.source)) if isinstance(n, ast.Constant)]
+        plain = [x for x in found if isinstance(x, str) and not re.search(CHINESE_SIGN, x)]
+        assert [text for text in plain if ENGLISH_WORDS.search(text)] == [], cell.id
 
 
 def test_the_guard_sees_a_difference() -> None:

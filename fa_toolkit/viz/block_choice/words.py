@@ -14,9 +14,10 @@ UI: dict[str, Text] = {
     "flash": Text("Flash", "Flash"),
     "decode": Text("one query", "单个 query"),
     "needed": Text("{x} needed", "要 {x}"),
+    "named": Text("{name}: {x}", "{name}：{x}"),
     "causal": Text("causal", "因果"),
     "metric": Text("in the grid", "格子里写"),
-    "programs": Text("programs per SM", "每个 SM 的 program 数"),
+    "programs": Text("programs per SM", "每个 SM 的程序实例数"),
     "shared": Text("shared memory", "共享内存"),
     "registers": Text("registers of a thread", "每线程寄存器数"),
     "bytes": Text("bytes of HBM", "HBM 字节"),
@@ -28,7 +29,7 @@ UI: dict[str, Text] = {
         "╱ 放不下   ╲ 寄存器溢出：这么多条指令",
     ),
     "grid": Text("Our forward kernel", "我们的前向 kernel"),
-    "room": Text("One program of {m} × {k}: {w} warps", "{m} × {k} 的一个 program：{w} 个 warp"),
+    "room": Text("One program of {m} × {k}: {w} warps", "{m} × {k} 的一个程序实例：{w} 个 warp"),
     "nokernel": Text("{m} × {k} is not launched", "{m} × {k} 不会启动"),
     "bar_shared": Text("shared memory", "共享内存"),
     "bar_registers": Text("registers of a thread", "每线程寄存器"),
@@ -86,15 +87,15 @@ UI: dict[str, Text] = {
     "say_chosen": Text(
         "{m} × {k}: *{x}* FLOPs a byte. {fit}", "{m} × {k}：每字节 *{x}* 次运算。{fit}"
     ),
-    "fit_ok": Text("{p} programs fit on an SM.", "一个 SM 放得下 {p} 个 program。"),
-    "fit_one": Text("One program fits on an SM.", "一个 SM 只放得下一个 program。"),
+    "fit_ok": Text("{p} programs fit on an SM.", "一个 SM 放得下 {p} 个程序实例。"),
+    "fit_one": Text("One program fits on an SM.", "一个 SM 只放得下一个程序实例。"),
     "fit_spills": Text(
         "It spills: {s} instructions move registers to memory.",
         "寄存器溢出：有 {s} 条指令在搬寄存器。",
     ),
     "fit_none": Text(
         "It does not fit: {a} of shared memory, and a program may have {b}.",
-        "放不下：要 {a} 共享内存，一个 program 最多 {b}。",
+        "放不下：要 {a} 共享内存，一个程序实例最多 {b}。",
     ),
 }
 

@@ -31,7 +31,7 @@ _PASS = {
 _MASK = {True: Text("causal", "因果掩码"), False: Text("no mask", "无掩码")}
 _TITLE = Text("{pass_}, D = {d}, {mask}, {dtype}", "{pass_}，D = {d}，{mask}，{dtype}")
 _FASTEST = Text(
-    "At N = {n}, {who} is the fastest: {rate} {unit}.", "N = {n} 时 {who} 最快：{rate} {unit}。"
+    "At N = {n}, {who} is the fastest: {rate} {unit}.", "N = {n} 时最快的是 {who}：{rate} {unit}。"
 )
 _OURS = Text(
     "At N = {n}, ours reaches {mine} {unit}, {share} of {who} ({rate}).",
@@ -40,14 +40,14 @@ _OURS = Text(
 _MEMORY = Text("{pass_}: peak memory above the inputs", "{pass_}：输入之外的峰值内存")
 _GROWTH = Text(
     "From N = {a} to {b}, {least} takes {low} times the memory, {most} {high} times.",
-    "N 从 {a} 到 {b}：{least} 的内存变成 {low} 倍，{most} 变成 {high} 倍。",
+    "N 从 {a} 到 {b}：内存变成 {low} 倍的是 {least}，变成 {high} 倍的是 {most}。",
 )
 _X = Text("sequence length N (log scale)", "序列长度 N（对数刻度）")
 _BYTES = Text("bytes (log scale)", "字节（对数刻度）")
 _CEILING = Text("matrix product: {rate}", "矩阵乘：{rate}")
 _UNPACED = Text("Hollow marks: timed without pauses", "空心点：计时之间没有停顿")
 _MARKS = "os^Dvp<X>Phd*"
-_TIGHT = 0.052  # least distance of two names, as a share of the height
+_TIGHT = 0.062  # least distance of two names, as a share of the height
 
 
 def rate_lines(
@@ -210,8 +210,10 @@ def _draw(ax: Axes, lines: dict[str, tuple[dict[int, float], bool]], theme: Them
         strong = name in OURS
         ink = colour("text" if strong else "soft", theme)
         x = float(ax.transAxes.inverted().transform(ax.transData.transform(ends[name]))[0])
+        # above the thread to its line
         ax.plot([1.025], [height], marker=_MARKS[at % len(_MARKS)], ms=5, color=ink, clip_on=False,
-                mfc=colour("page", theme) if lines[name][1] else ink, transform=ax.transAxes)  # fmt: skip
+                mfc=colour("page", theme) if lines[name][1] else ink, transform=ax.transAxes,
+                zorder=5)  # fmt: skip
         thread = {"arrowstyle": "-", "color": colour("line", theme), "lw": 0.8, "shrinkB": 4}
         ax.annotate(f"{label(name)}  {_number(ends[name][1], ax)}", (x, heights[name]), (1.045, height),
                     xycoords="axes fraction", textcoords="axes fraction", va="center", color=ink,

@@ -97,7 +97,7 @@ def _mask(problem: AttentionProblem) -> str:
     parts = [say(_MASKS["causal"])] if problem.causal else []
     if problem.window is not None:
         parts.append(say(_MASKS["window"], window=problem.window))
-    return ", ".join(parts) or say(_MASKS["none"])
+    return say(Text(", ", "，")).join(parts) or say(_MASKS["none"])
 
 
 def _plane(

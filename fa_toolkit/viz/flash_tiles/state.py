@@ -43,7 +43,7 @@ _EMPTY = Text(
     "There is nothing to play: {q:,} queries and {k:,} keys.",
     "没有可播放的内容：{q:,} 个 query，{k:,} 个 key。",
 )
-_HEAD = Text("head {h} of batch {b}", "batch {b}，head {h}")
+_HEAD = Text("head {h} of batch {b}", "batch {b} 的头 {h}")
 
 
 class TileState(PlayerState):

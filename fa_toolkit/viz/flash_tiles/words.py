@@ -14,8 +14,9 @@ TITLES: dict[str, Text] = {
 
 UI: dict[str, Text] = {
     "which": Text("", ""),
-    "program": Text("program {n}", "program {n}"),
+    "program": Text("program {n}", "程序实例 {n}"),
     "hbm": Text("HBM", "HBM"),
+    "parts": Text("parts", "各段"),
     "never": Text("{n} × {k} scores: never stored", "{n} × {k} 个分数：从不写出"),
     "done": Text("done", "已做"),
     "skipped": Text("skipped", "跳过"),
@@ -24,10 +25,10 @@ UI: dict[str, Text] = {
     "shared": Text("shared memory", "共享内存"),
     "registers": Text("registers", "寄存器"),
     "of": Text("about {a} of {b}", "约 {a}，共 {b}"),
-    "fits": Text("{n} programs fit on one SM", "一个 SM 容得下 {n} 个 program"),
-    "many": Text("many programs fit on one SM", "一个 SM 容得下很多 program"),
+    "fits": Text("{n} programs fit on one SM", "一个 SM 容得下 {n} 个程序实例"),
+    "many": Text("many programs fit on one SM", "一个 SM 容得下很多程序实例"),
     "pale": Text("pale: the whole run", "浅色：整次运行"),
-    "nofit": Text("one program does not fit on an SM", "一个 SM 容不下一个 program"),
+    "nofit": Text("one program does not fit on an SM", "一个 SM 容不下一个程序实例"),
     "moved": Text("Requested from HBM so far", "到目前为止向 HBM 请求的字节"),
     "kept": Text("Kept in HBM beside the tensors", "张量之外还留在 HBM 里的"),
     "flash": Text("Flash", "Flash"),
@@ -120,7 +121,7 @@ SAYS: dict[str, Text] = {
     ),
     "load_q_forward": Text(
         "Rows {0} to {1} of Q come on chip, *{2}* bytes, and stay for the whole program.",
-        "Q 的第 {0} 到 {1} 行进芯片，*{2}* 字节，整个 program 都留着。",
+        "Q 的第 {0} 到 {1} 行进芯片，*{2}* 字节，整个程序实例都留着。",
     ),
     "load_kv_forward": Text(
         "Keys and values {0} to {1} come on chip: *{2}* bytes.",
@@ -164,7 +165,7 @@ SAYS: dict[str, Text] = {
     ),
     "load_kv_dkdv": Text(
         "Keys and values {0} to {1} come on chip, *{2}* bytes, and stay for the whole program.",
-        "第 {0} 到 {1} 个 key 和 value 进芯片，*{2}* 字节，整个 program 都留着。",
+        "第 {0} 到 {1} 个 key 和 value 进芯片，*{2}* 字节，整个程序实例都留着。",
     ),
     "load_q_dkdv": Text(
         "Rows {0} to {1} of Q, dO, lse and Delta come on chip: *{2}* bytes.",

@@ -28,7 +28,7 @@ UI: dict[str, Text] = {
     "pale": Text("pale: the whole run; caches ignored", "浅色：整次运行；不计缓存"),
     "model": Text(
         "modelled, not measured: max(bytes / bandwidth, FLOPs / peak)",
-        "按模型算，不是实测：max(字节 / 带宽, FLOPs / 峰值)",
+        "按模型算，不是实测：max(字节 / 带宽，FLOPs / 峰值)",
     ),
     "crossings": Text("phases that read or write: {a} against {b}", "读或写的趟数：{a} 比 {b}"),
     "causal": Text("causal", "因果"),

@@ -7,13 +7,13 @@ from ...language import Text
 UI: dict[str, Text] = {
     "title": Text("The kernel, line by line", "逐行看 kernel"),
     "cut": Text("A step is", "一步是"),
-    "programs": Text("a program", "一个 program"),
+    "programs": Text("a program", "一个程序实例"),
     "labels": Text("a labelled part", "一个标注的段落"),
     "lines": Text("a line", "一行"),
-    "program": Text("program {n} ({total} in all)", "program {n}（共 {total} 个）"),
+    "program": Text("program {n} ({total} in all)", "程序实例 {n}（共 {total} 个）"),
     "start": Text("before the first line", "第一行之前"),
     "setup": Text("set-up", "准备"),
-    "ended": Text("all programs have ended", "所有 program 都已结束"),
+    "ended": Text("all programs have ended", "所有程序实例都已结束"),
     "source": Text("{kernel}, lines that run are lit", "{kernel}：正在运行的行点亮"),
     "read": Text("read", "读"),
     "written": Text("written", "写"),
@@ -35,46 +35,46 @@ UI: dict[str, Text] = {
 SAYS: dict[str, Text] = {
     "begin": Text(
         "{programs} programs will run this source, one after another here, together on a GPU.",
-        "{programs} 个 program 都运行这段代码：这里一个接一个，GPU 上同时进行。",
+        "{programs} 个程序实例都运行这段代码：这里一个接一个，GPU 上同时进行。",
     ),
     "loads": Text(
         "Program {program} loads {places}: *{bytes}* bytes, {off} of {lanes} lanes masked off.",
-        "program {program} 读入 {places}：*{bytes}* 字节，{lanes} 个 lane 掩掉 {off} 个。",
+        "程序实例 {program} 读入 {places}：*{bytes}* 字节，{lanes} 个 lane 掩掉 {off} 个。",
     ),
     "stores": Text(
         "Program {program} stores {places}: *{bytes}* bytes, {off} of {lanes} lanes masked off.",
-        "program {program} 写出 {places}：*{bytes}* 字节，{lanes} 个 lane 掩掉 {off} 个。",
+        "程序实例 {program} 写出 {places}：*{bytes}* 字节，{lanes} 个 lane 掩掉 {off} 个。",
     ),
     "both": Text(
         "Program {program} from start to end: *{bytes}* bytes moved, {off} of {lanes} lanes masked off.",
-        "program {program} 从头到尾：搬运 *{bytes}* 字节，{lanes} 个 lane 掩掉 {off} 个。",
+        "程序实例 {program} 从头到尾：搬运 *{bytes}* 字节，{lanes} 个 lane 掩掉 {off} 个。",
     ),
     "scores": Text(
         "Program {program}: a tile of scores, q · k, is born on chip; no memory is touched.",
-        "program {program}：一块分数 q · k 在芯片上算出；不碰内存。",
+        "程序实例 {program}：一块分数 q · k 在芯片上算出；不碰内存。",
     ),
     "mask": Text(
         "Program {program}: where a query may not look, the score becomes −∞; a whole tile skips this.",
-        "program {program}：query 不能看的地方分数变成 −∞；完整的块跳过这步。",
+        "程序实例 {program}：query 不能看的地方分数变成 −∞；完整的块跳过这步。",
     ),
     "update": Text(
         "Program {program}: the tile is folded into m, l and acc, by the function at the top.",
-        "program {program}：这一块并入 m、l 和 acc，由最上面的函数完成。",
+        "程序实例 {program}：这一块并入 m、l 和 acc，由最上面的函数完成。",
     ),
     "works": Text(
         "Program {program}, {label}: everything is on chip, no memory is touched.",
-        "program {program}，{label}：一切都在芯片上，不碰内存。",
+        "程序实例 {program}，{label}：一切都在芯片上，不碰内存。",
     ),
     "finds": Text(
         "Program {program} works out which rows are its own; no memory is touched yet.",
-        "program {program} 算出哪些行归自己；还没有碰内存。",
+        "程序实例 {program} 算出哪些行归自己；还没有碰内存。",
     ),
     "line": Text(
         "Program {program} runs line {line}: *{code}*",
-        "program {program} 运行第 {line} 行：*{code}*",
+        "程序实例 {program} 运行第 {line} 行：*{code}*",
     ),
     "ask": Text(
         "Program {program} loads a block of {block} lanes from {tensor}, which is {shape}. How many are masked off?",
-        "program {program} 从 {shape} 的 {tensor} 读一块，共 {block} 个 lane。掩掉了几个？",
+        "程序实例 {program} 从 {shape} 的 {tensor} 读一块，共 {block} 个 lane。掩掉了几个？",
     ),
 }

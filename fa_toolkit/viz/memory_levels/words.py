@@ -66,7 +66,7 @@ UI: dict[str, Text] = {
     "say_shared": Text(
         "Shared memory: {n} SMs × {each} = *{total}*; one program gets at most {block}. "
         "Tiles of Q, K and V wait here.",
-        "共享内存：{n} 个 SM × {each} = *{total}*；一个 program 最多用 {block}。Q、K、V 的块在这里等着。",
+        "共享内存：{n} 个 SM × {each} = *{total}*；一个程序实例最多用 {block}。Q、K、V 的块在这里等着。",
     ),
     "say_l2": Text(
         "L2: *{total}* that all SMs share. It caches HBM by itself; a kernel cannot place a tile here.",

@@ -154,15 +154,15 @@ function points(now, words, hidden) {
   /** @type {import("./roofline_picture.js").Spot[]} */
   const spots = [];
   const put = (/** @type {string} */ name, /** @type {number} */ x, /** @type {"square" | "disc" | "triangle"} */ shape, /** @type {any} */ more = {}) =>
-    void spots.push({ name, x, y: attainable(gpu, x), shape, ...more });
+    void spots.push({ name: name && fill(words.named, { name, x: plain(x) }), x, y: attainable(gpu, x), shape, ...more });
   for (let length = 512; length <= 1 << 17; length *= 4) {
     const p = problem(tile[0], tile[1], length);
     put("", flopsOf(p) / standardBytes({ ...now.eager, lenQ: length, lenK: length }), "square", { small: true });
     if (!hidden && now.story !== "start") put("", flopsOf(p) / flashBytes(p), "disc", { small: true });
   }
-  put(`${words.decode}: ${plain(query)}`, query, "triangle");
-  put(`${words.standard}: ${plain(now.standard.ratio)}`, now.standard.ratio, "square", { now: now.story === "start" });
-  if (!hidden && now.story !== "start") put(`${words.flash}: ${plain(now.flash.ratio)}`, now.flash.ratio, "disc", { now: true, below: now.flash.ratio > (gpu.peak / gpu.bandwidth) * 0.6 });
+  put(words.decode, query, "triangle");
+  put(words.standard, now.standard.ratio, "square", { now: now.story === "start" });
+  if (!hidden && now.story !== "start") put(words.flash, now.flash.ratio, "disc", { now: true, below: now.flash.ratio > (gpu.peak / gpu.bandwidth) * 0.6 });
   return { gpu, spots, low: 0.5, high: 2000 };
 }
 

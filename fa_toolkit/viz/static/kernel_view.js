@@ -79,8 +79,9 @@ function sourcePane(source, sides) {
     const comment = text.search(/(?<=^|\s)#/);
     const [plain, note] = comment < 0 ? [text, ""] : [text.slice(0, comment), text.slice(comment)];
     const label = /# step:/.test(note) ? "fa-listing-step" : "fa-listing-note";
+    const half = (text.length - text.trimStart().length) >> 1; // the listing is narrow: half the indent
     const root = html("div", { class: "fa-listing-line" }, ...marks, html("span", { class: "fa-listing-number" }, number ? String(number) : ""),
-      html("code", {}, plain.replace(/^ +/, (indent) => indent.slice(indent.length >> 1)), ...(note ? [html("span", { class: label }, note)] : [])));
+      html("code", { style: `--fa-in: ${half}` }, plain.slice(half), ...(note ? [html("span", { class: label }, note)] : [])));
     if (number) rows.set(number, { root, marks });
     return root;
   });

@@ -90,7 +90,7 @@ function sign(kind, x, y, size) {
  *   kinds: 0 full, 1 masked at the edge, 2 skipped
  */
 export function plane(box, plan) {
-  const { rows, cols, kinds, strips } = plan;
+  const { rows, cols, kinds, strips, names } = plan;
   const at = planeLayout(rows, cols, strips);
   const marked = Math.min(at.w, at.h) >= MARKED;
   const add = (/** @type {string} */ tag, /** @type {Record<string, string | number>} */ attributes, text = "") => {
@@ -139,7 +139,7 @@ export function plane(box, plan) {
     const label = vertical
       ? { x: place.x + place.w / 2, y: place.y - 7, "text-anchor": "middle" }
       : { x: place.x - 8, y: place.y + place.h / 2 + 4, "text-anchor": "end" };
-    add("text", { ...label, class: `fa-name fa-ink-${kin}` }, strip.tensor);
+    add("text", { ...label, class: `fa-name fa-ink-${kin}` }, strip.tensor === "parts" ? names.parts : strip.tensor);
     return { strip, one, on, ticks, small, cell, grid, rest };
   });
 

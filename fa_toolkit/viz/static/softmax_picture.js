@@ -124,7 +124,7 @@ export function softmaxPicture(box, run, view, words, width) {
   const reach = add(svg("line", { x1: 0, class: "fa-reach" }));
   const line = add(svg("line", { x1: 0, class: "fa-max" }));
   const mText = label({ x: at.end + 8, class: "fa-m" }, "");
-  const values = valueRows(run, at, label, add);
+  const values = valueRows(run, view, at, label, add);
 
   /**
    * @param {Frame} frame
@@ -177,14 +177,15 @@ export function softmaxPicture(box, run, view, words, width) {
 }
 
 /**
- * The rows of V under their numbers, and acc beside them.
+ * The rows of V under their numbers, and acc beside them; three passes gather o itself.
  * @param {Run} run
+ * @param {string} view
  * @param {ReturnType<typeof layout>} at
  * @param {(where: Record<string, string | number>, text: string) => SVGElement} label
  * @param {(element: SVGElement) => SVGElement} add
  * @returns {(frame: Frame, drawn: Frame) => void}
  */
-function valueRows(run, at, label, add) {
+function valueRows(run, view, at, label, add) {
   label({ x: 0, y: VALUES.title, class: "fa-name fa-ink-v" }, "V");
   const accName = label({ x: at.end + 8, y: VALUES.title, class: "fa-name fa-ink-o" }, "acc");
   const cells = run.v.map((row, i) => row.map((value, d) => {
@@ -203,7 +204,7 @@ function valueRows(run, at, label, add) {
     const gathers = ["add", "write", "own_sum"].includes(frame.kind);
     cells.forEach((row, i) => row.flat().forEach((part) => part.classList.toggle("fa-on", gathers && i >= frame.start && i < frame.stop)));
     const shown = drawn.out ?? drawn.acc;
-    accName.textContent = drawn.out || frame.kind === "write" ? "o" : "acc";
+    accName.textContent = view === "three" || drawn.out || frame.kind === "write" ? "o" : "acc";
     sums.forEach((text, d) => (text.textContent = shown ? small(shown[d]) : ""));
   };
 }
