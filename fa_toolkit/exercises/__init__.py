@@ -96,9 +96,13 @@ def hint(exercise_id: str, level: int = 1, report: Report | None = None) -> str:
     return hints.hint(get(exercise_id), level, report)
 
 
-def stub(exercise_id: str) -> str:
-    """The cell of the notebook as it first stands, made from the solution."""
-    return cells.stub(get(exercise_id).id)
+def stub(exercise_id: str, lang: str | None = None) -> str:
+    """The cell of the notebook as it first stands, made from the solution.
+
+    Args:
+        lang: "en" or "zh", the language of the comments that say what to do; that in force if None.
+    """
+    return cells.stub(get(exercise_id).id, lang)
 
 
 def solved(exercise_id: str) -> str:

@@ -11,7 +11,25 @@ import importlib
 from pathlib import Path
 from typing import Any
 
+from ..language import Text, current
+
 _BEGIN, _END, _STUB = "# solution:begin", "# solution:end", "# stub: "
+
+
+#: what a stub says to the learner in comments; code, names and shapes are the same in both languages
+SAID = (
+    Text("# your code", "# 你的代码"),
+    Text("# remove this line when the kernel is written", "# kernel 写好后删掉这一行"),
+    Text(
+        "# remove this line, run the check, then find the fault",
+        "# 删掉这一行，运行检查，再把错找出来",
+    ),
+    Text(
+        "# remove this line: what follows is right, and moves too much",
+        "# 删掉这一行：下面的代码结果对，只是搬得太多",
+    ),
+    Text("# replace both: see the specification", "# 两个都要换掉：见题目"),
+)
 
 
 def _module_name(exercise_id: str) -> str:
@@ -50,8 +68,8 @@ def solution_lines(exercise_id: str) -> list[tuple[int, int]]:
     return found
 
 
-def stub(exercise_id: str) -> str:
-    """The text of the cell as the notebook first shows it.
+def stub(exercise_id: str, lang: str | None = None) -> str:
+    """The text of the cell as the notebook first shows it, in the language in force by default.
 
     In plain functions the solution becomes `raise NotImplementedError`; in a kernel, which cannot
     raise, it becomes a comment, and the launcher raises.
@@ -71,7 +89,10 @@ def stub(exercise_id: str) -> str:
             kept.append(indent + word.removeprefix(_STUB))
         elif not inside:
             kept.append(line)
-    return "\n".join(kept).strip()
+    text = "\n".join(kept).strip()
+    for said in SAID if (lang or current()) == "zh" else ():
+        text = text.replace(said.en, said.zh)
+    return text
 
 
 def solution_of(exercise_id: str, entry: str) -> Any:

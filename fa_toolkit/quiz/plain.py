@@ -111,7 +111,7 @@ def verdict_text(verdict: Verdict) -> str:
                 lines.append(f"  {say(w.LABELS['caveat'])}{say(w.COLON)}{to_plain(cited.caveat)}")
         for paper in verdict.papers:
             lines.append(f"{say(w.LABELS['papers'])}{say(w.COLON)}{paper}")
-        lines += ["", f"{verdict.score} {say(w.OF_100)}  {verdict.arithmetic}"]
+        lines += ["", f"{verdict.score} {say(w.OF_100)}{say(w.COLON)}{verdict.arithmetic}"]
         if verdict.follow_up:
             lines += _follow_up(verdict)
     return "\n".join(lines)
@@ -157,7 +157,7 @@ def _written_text(verdict: Verdict) -> str:
         lines += ["", say(label["listens"]), f"  {to_plain(details['listens'])}"]
         if verdict.follow_up:
             lines += ["", *_follow_up(verdict)]
-        lines += ["", f"{verdict.score} {say(w.OF_100)}  {verdict.arithmetic}"]
+        lines += ["", f"{verdict.score} {say(w.OF_100)}{say(w.COLON)}{verdict.arithmetic}"]
         lines += [
             note for note in (verdict.note, say(label["fatal"]) if details["fatal"] else "") if note
         ]

@@ -102,6 +102,12 @@ def test_what_its_code_shows_is_chinese(path: Path) -> None:
         assert [text for text in plain if ENGLISH_WORDS.search(text)] == [], cell.id
 
 
+@pytest.mark.parametrize("path", PATHS, ids=IDS)
+def test_stubs_say_in_chinese_what_to_do(path: Path) -> None:
+    for cell in code(path):
+        assert not re.search(r"# (?:your|remove|replace|write|fill|put)\b", cell.source), cell.id
+
+
 def test_the_guard_sees_a_difference() -> None:
     assert meaning("fa.course.start(3)  # en") == meaning('fa.course.start(3, lang="zh")  # 中')
     assert meaning("x = 1") != meaning("x = 2")

@@ -169,8 +169,9 @@ def test_stubs_are_those_of_the_package_and_are_checked_next(path: Path) -> None
     stubs = [cell for cell in found if cell.exercise]
     assert [c.id for c in found if c.tagged] == [c.id for c in stubs], "tag and metadata agree"
     assert sorted(c.exercise or "" for c in stubs) == sorted(exercises.ids(number(path)))
+    lang = "zh" if path.parent.name == "zh" else "en"
     for cell in stubs:
-        assert cell.source == exercises.stub(str(cell.exercise)), cell.id
+        assert cell.source == exercises.stub(str(cell.exercise), lang), cell.id
         entry = exercises.get(str(cell.exercise)).entry
         following = next(c for c in found[found.index(cell) + 1 :] if c.kind == "code")
         assert following.source == f'fa.course.check("{cell.exercise}", {entry})'
