@@ -201,7 +201,11 @@ def two_transfers() -> Found:
 
 def _heights(heights: tuple[int, ...]) -> Figure:
     rows = [
-        Bar(Text("standard", "标准"), io_model.standard_forward_traffic(LARGE, LARGE_TILE).total / 2**20, "s")
+        Bar(
+            Text("standard", "标准"),
+            io_model.standard_forward_traffic(LARGE, LARGE_TILE).total / 2**20,
+            "s",
+        )
     ]
     for m in heights:
         size = io_model.flash_forward_traffic(LARGE, TileShape(m, 64)).total / 2**20

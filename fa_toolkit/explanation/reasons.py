@@ -70,7 +70,8 @@ def of_call(
         summed = Text("; dK and dV are summed inside the kernel", "；dK、dV 在 kernel 内求和")
         en, zh = summed if gradients else ("", "")
         yield Text(
-            f"{p.group} query heads share a key head{en}", f"每 {p.group} 个 query 头共用一个 key 头{zh}"
+            f"{p.group} query heads share a key head{en}",
+            f"每 {p.group} 个 query 头共用一个 key 头{zh}",
         )
     blind = sum(
         p.visible_keys(row, row + 1)[0] == p.visible_keys(row, row + 1)[1] for row in _edge(p)
@@ -109,8 +110,7 @@ def of_kernels(problem: AttentionProblem, target: Target, first: Launch) -> Iter
         yield Text(
             f"the first tile in the table for {target.gpu.arch} that fits {limit} of shared memory, "
             f"with D and Dv padded to {widths}",
-            f"{target.gpu.arch} 的配置表里第一个放得进 {limit} 共享内存的块，"
-            f"D、Dv 补齐到 {widths}",
+            f"{target.gpu.arch} 的配置表里第一个放得进 {limit} 共享内存的块，D、Dv 补齐到 {widths}",
         )
     yield from _of_padding(problem)
     if target.gpu is not None and target.gpu.sms and first.programs < target.gpu.sms:

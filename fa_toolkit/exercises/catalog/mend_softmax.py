@@ -49,7 +49,7 @@ FIX_PIVOT = Exercise(
         "Given: online softmax with a guard against −inf − (−inf). Rows whose first block is all "
         "−inf come out wrong when the rest is far below zero. Find the line and mend it. A row of "
         "nothing but −inf ends with m = −inf, l = 0.",
-        "给出的是带保护的 online softmax，保护是为了避免 −inf − (−inf)。"
+        "给出的是带保护的在线 softmax，保护是为了避免 −inf − (−inf)。"
         "如果第一块全是 −inf，其余分数又远小于零，结果就不对。找出这一行并改好。"
         "整行都是 −inf 时 m = −inf，l = 0。",
     ),

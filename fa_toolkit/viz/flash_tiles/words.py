@@ -113,7 +113,7 @@ SAYS: dict[str, Text] = {
     "store_merge": Text("Row {0} of O is stored, once.", "O 的第 {0} 行写出，只写一次。"),
     "load_q_split": Text(
         "Packed rows {0} to {1} of Q come on chip, *{2}* bytes: the heads that share these keys.",
-        "Q 打包后的第 {0} 到 {1} 行进芯片，*{2}* 字节：共用这些 key 的各个 head。",
+        "Q 打包后的第 {0} 到 {1} 行进芯片，*{2}* 字节：共用这些 key 的各个头。",
     ),
     "load_kv_split": Text(
         "Keys and values {0} to {1} of the cache come on chip: *{2}* bytes.",

@@ -43,7 +43,7 @@ _STEPS = {
 TENSORS = ("Q", "K", "V", "S", "P", "O", "lse", "m", "l")
 _SQUARE = Text(
     "as many queries as keys, or one query, in one head without window",
-    "query 与 key 一样多，或只有一个 query；单个 head，不带窗口",
+    "query 与 key 一样多，或只有一个 query；单个头，不带窗口",
 )
 _EMPTY = Text("There is nothing to move: N = 0.", "没有可搬的：N = 0。")
 _LARGE = Text(
