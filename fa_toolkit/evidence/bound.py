@@ -8,7 +8,7 @@ from .. import io_model, measured
 from ..hardware import gpu
 from ..language import Text, say
 from ..viz.numbers import amount, plain
-from .record import Check, Found, both, claim, recorded
+from .record import Check, Found, claim, recorded, sentences
 from .transfers import LARGE, LARGE_TILE
 
 _PEERS = "h200-peers"
@@ -96,7 +96,7 @@ def where_the_speed_comes_from() -> Found:
             f"6 次变 2 次，但 FLOPs 不减；实测：逐算子达到矩阵乘速率的 {reached['eager']:.0%}，"
             f"最快的 kernel {reached['best']:.0%}",
         ),
-        source=both(lambda: f"{say(_MODEL)} {say(recorded(_PEERS))}"),
+        source=sentences(_MODEL, recorded(_PEERS)),
         draw=lambda: _roofline(dense),
     )
 

@@ -10,7 +10,7 @@ from ..measured import ceilings
 from ..problem import AttentionProblem
 from ..viz.numbers import amount, plain, rate
 from .bars import Bar, bars
-from .record import HARDWARE, Check, Found, claim, recorded
+from .record import HARDWARE, Check, Found, claim, recorded, sentences
 
 _MEGA = 10**6
 #: The A100 as the article knows it, and its later form with faster memory.
@@ -234,9 +234,7 @@ def twenty_times() -> Found:
             f"A100: {plain(low)} to {plain(high)} times; H200, measured: {plain(shared / hbm)} times",
             f"A100：{plain(low)} 到 {plain(high)} 倍；H200 实测：{plain(shared / hbm)} 倍",
         ),
-        source=Text(
-            *(f"{a} {b}" for a, b in zip(HARDWARE, recorded("h200-ceilings"), strict=True))
-        ),
+        source=sentences(HARDWARE, recorded("h200-ceilings")),
         draw=_ratios,
     )
 

@@ -160,4 +160,9 @@ def recorded(run_id: str) -> Text:
     return both(lambda: say(_RECORDED, line=provenance.line()))
 
 
+def sentences(first: Text, second: Text) -> Text:
+    """Two sentences one after the other; Chinese sets no space between them."""
+    return Text(f"{first.en} {second.en}", first.zh + second.zh)
+
+
 _RECORDED = Text("Recorded: {line}.", "实测记录：{line}。")
