@@ -57,7 +57,7 @@ def test_the_guard_sees_what_is_faint_or_runs_out(tmp_path: Path) -> None:
         notebook.page.evaluate(
             """() => document.body.insertAdjacentHTML('beforeend', `<div class="jp-OutputArea-output"
               style="position: fixed; top: 0; width: 90px; background: white"><p style="color: #999">faint</p>
-              <pre style="overflow-x: auto; color: black">a line that runs out on the right</pre></div>`)"""
+              <pre style="overflow-x: auto; white-space: pre">a line that runs out on the right</pre></div>`)"""
         )
         found = notebook.page.evaluate(READING)
         assert any(one.startswith("faint, 2.8") for one in found)
