@@ -93,7 +93,7 @@ _LAUNCHES = (
         for m, n in _TILES
     ),
     *(
-        Ablation(f"{n} warps", Text(f"{n} warps a program", f"每个程序 {n} 个 warp"),
+        Ablation(f"{n} warps", Text(f"{n} warps a program", f"每个程序实例 {n} 个 warp"),
                  launch=Launch(num_warps=n))
         for n in (4, 8)
     ),

@@ -55,5 +55,5 @@ def _why(failed: set[str], negative: bool) -> tuple[Text, str]:
     return Text(
         ", also where every block fits: not the mask but the address is wrong. Look at its strides, "
         "the number that each index is multiplied by, and the program index.",
-        "，块刚好放得下时也这样：错的不是掩码，而是地址。看看步长、每个下标乘的数，以及程序编号。",
+        "，块刚好放得下时也这样：错的不是掩码，而是地址。看看步长、每个下标乘的数，以及程序实例编号。",
     ), "address"

@@ -19,7 +19,7 @@ MOST_ROWS, MOST_COLS = 16, 20
 
 _TITLE = Text(
     "Program {pid} of a grid of {grid}: its block of pointers",
-    "网格 {grid} 里的程序 {pid}：它的指针块",
+    "网格 {grid} 里的程序实例 {pid}：它的指针块",
 )
 _FINDING = Text(
     "{lanes} lanes, {live} of them inside the tensor; the mask switches off {dead}.",
@@ -31,7 +31,7 @@ _ALL = Text(
 )
 _LEGEND = Text(
     "number: elements from the base pointer    solid: this program    ╲ masked off",
-    "数字：距首地址的元素个数    实心：本程序    ╲ 被掩码关掉",
+    "数字：距首地址的元素个数    实心：本程序实例    ╲ 被掩码关掉",
 )
 
 
