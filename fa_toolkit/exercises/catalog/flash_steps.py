@@ -241,7 +241,7 @@ RAGGED = Exercise(
             "first-tile-of-rows",
             Text(
                 "Only the first 16 rows are written: the program id does not enter.",
-                "只写了前 16 行：没有用上程序编号。",
+                "只写了前 16 行：没有用上程序实例编号。",
             ),
             lambda q, k, v, scale: _some_rows(q, k, v, scale, 16),
         ),

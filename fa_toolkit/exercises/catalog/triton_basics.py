@@ -62,7 +62,7 @@ VECTOR_ADD = Exercise(
             Text(
                 "Only the first 64 elements are written: the program index does not enter the "
                 "offsets, or the grid has one program.",
-                "只写了前 64 个元素：偏移里没有用上程序编号，或者网格里只有一个程序实例。",
+                "只写了前 64 个元素：偏移里没有用上程序实例编号，或者网格里只有一个程序实例。",
             ),
             _first_block,
         ),

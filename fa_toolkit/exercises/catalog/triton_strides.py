@@ -96,7 +96,7 @@ STRIDES = Exercise(
             "first-column-of-tiles",
             Text(
                 "Only the first eight columns are written: the second program id does not enter.",
-                "只写了前 8 列：没有用上第二个程序编号。",
+                "只写了前 8 列：没有用上第二个程序实例编号。",
             ),
             lambda a: _first_tiles(a, a.shape[0], 8),
         ),
