@@ -90,7 +90,9 @@ def test_it_is_typeset_as_chinese(path: Path) -> None:
         assert not re.search(r"[一-鿿][,;:?!]", text), cell.id
         assert not re.search(r"[一-鿿][A-Za-z0-9]|[A-Za-z0-9][一-鿿]", text), cell.id
         whole = re.sub(r"`[^`]*`", "·", cell.source)
-        assert not re.search(r"[，。；：、？）] [\w（“]", whole), f"{cell.id}: a mark is its own space"
+        assert not re.search(r"[，。；：、？）] [\w（“]", whole), (
+            f"{cell.id}: a mark is its own space"
+        )
 
 
 @pytest.mark.parametrize("path", PATHS, ids=IDS)
