@@ -21,7 +21,7 @@ from .command_texts import HELP as _HELP
 from .command_texts import OPTIONS as _OPTIONS
 from .command_texts import SAID as _SAID
 from .command_texts import WORDS as _WORDS
-from .errors import FaError
+from .errors import FaError, StoreError
 from .language import LANGUAGES, Text, say
 
 #: exit codes, as in the shell's own conventions
@@ -58,8 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe has gone: fa doctor | head -1
         _silence()
         return DONE
-    except OSError as error:  # the disk is full, or the terminal has gone
-        print(f"fa: {error}", file=sys.stderr)
+    except OSError as error:  # a file of the caller's; the disk is full, or the terminal has gone
+        print(f"fa: {_of_file(error)}", file=sys.stderr)
         _silence()
         return NOT_SO
     return code
@@ -85,6 +85,14 @@ def _mend_streams() -> None:
             stream.reconfigure(encoding="utf-8" if ascii_only else None, errors="replace")
 
 
+def _of_file(error: OSError) -> OSError | FaError:
+    """The system's complaint about a file as a sentence of ours; about no file as it is."""
+    if error.filename is None:
+        return error
+    expected = Text("a file or folder that can be used so", "可以这样使用的文件或文件夹")
+    return StoreError(str(error.filename), expected=expected, got=error.strerror or str(error))
+
+
 def _silence() -> None:
     """Throw away what could not be written, so that leaving does not try it again."""
     with contextlib.suppress(OSError):  # a stand-in without a file
@@ -104,6 +112,12 @@ class _Parser(argparse.ArgumentParser):
         for action in self._actions:
             if "-h" in action.option_strings:
                 action.help = say(_WORDS["help"])
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """An empty value is a variable that was not set, never a folder, chapter or name."""
+        if action.nargs != argparse.PARSER and not all(text.strip() for text in arg_strings):
+            raise argparse.ArgumentError(action, "expected one argument")
+        return super()._get_values(action, arg_strings)  # type: ignore[misc]
 
     def error(self, message: str) -> NoReturn:
         """What is wrong after how it is used."""

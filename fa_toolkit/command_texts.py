@@ -115,5 +115,5 @@ SAID = (
     (r"argument (.*?): expected one argument", r"\1：后面要写一个值"),
     (r"argument (.*?): not allowed with argument (.*)", r"\1 不能与 \2 同用"),
     (r"unrecognized arguments: (.*)", r"不认识：\1"),
-    (r"argument (.*?): ([^a-z]*[\u4e00-\u9fff].*)", r"\1：\2"),
+    (r"argument (.*?): (.*[\u4e00-\u9fff].*)", r"\1：\2"),
 )

@@ -131,6 +131,7 @@ def flash_decode(
     """
     _check_splits(num_splits)
     check_flag("return_lse", return_lse)
+    check_flag("validate", validate)
     check_tensors(q=q, seq_lens=seq_lens)
     if validate is None:
         tables = [seq_lens] if block_table is None else [seq_lens, block_table]

@@ -126,6 +126,14 @@ def seed_tensor(seed: int | Tensor | None, q: Tensor) -> Tensor:
     if seed is None:
         return torch.randint(-(2**63), 2**63 - 1, (1,), dtype=torch.int64, device=q.device)
     if isinstance(seed, Tensor):
+        if seed.is_meta and not q.is_meta:
+            raise DeviceError(
+                "seed",
+                expected=Text(
+                    f"a tensor with a value, as on {q.device}", f"有值的张量，如在 {q.device} 上"
+                ),
+                got="meta",
+            )
         return seed.detach().reshape(1).to(q.device)
     wrapped = (operator.index(seed) + 2**63) % 2**64 - 2**63
     return torch.full((1,), wrapped, dtype=torch.int64, device=q.device)

@@ -6,7 +6,7 @@ and what to try. It speaks the language in force when it is printed.
 
 from __future__ import annotations
 
-from .language import Text, current, say
+from .language import Text, apart, current, say
 
 _JOINED = {
     "en": ("{name}: expected {expected}, got {got}.", " Try: {hint}."),
@@ -32,17 +32,13 @@ class FaError(Exception):
 
     def __str__(self) -> str:
         sentence, advice = _JOINED[current()]
-        expected, got = (_after_chinese(say(part)) for part in (self.expected, self.got))
+        parts = say(self.expected), say(self.got)
+        expected, got = map(apart, parts) if current() == "zh" else parts
         text = sentence.format(name=self.name, expected=expected, got=got)
         return text + (advice.format(hint=say(self.hint)) if self.hint else "")
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_rebuild, (type(self), self.name, self.expected, self.got, self.hint))
-
-
-def _after_chinese(part: str) -> str:
-    """`part` as it follows a Chinese word: a space before letters, digits and brackets."""
-    return f" {part}" if current() == "zh" and part[:1].isascii() else part
 
 
 def _rebuild(

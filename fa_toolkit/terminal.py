@@ -210,12 +210,20 @@ def check(exercise: str | None, target: str | None) -> int:
     from .course.memory import record_report
 
     out = console()
-    if exercise is None or target is None:
+    if exercise is None:
         out.print(say(_EXERCISES))
         for known in exercises.ids():
             out.print(f"  {known:<16}{say(exercises.get(known).title)}")
-        return 0 if exercise is None else 2
+        return 0
+    if exercise.endswith(".ipynb"):
+        expected = Text("the id of an exercise, as 03.merge", "练习的编号，如 03.merge")
+        hint = f"fa check --notebook {exercise}"
+        raise ArgumentError("exercise", expected=expected, got=exercise, hint=hint)
     asked = exercises.get(exercise)
+    if target is None:
+        expected = Text("the Python file of your solution", "你的解答所在的 Python 文件")
+        hint = f"fa check {exercise} solution.py"
+        raise ArgumentError("file", expected=expected, got=Text("none", "没有"), hint=hint)
     fn = load_function(target, entry=asked.entry, triton=asked.needs_triton)
     report = exercises.check(exercise, fn)
     record_report(report)

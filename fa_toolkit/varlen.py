@@ -126,6 +126,7 @@ def flash_attention_varlen(
     _check_longest(max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k)
     check_flag("deterministic", deterministic)
     check_flag("return_lse", return_lse)
+    check_flag("validate", validate)
     if impl == "hopper":
         refuse_hopper("flash_attention_varlen", Text("packed sequences", "打包序列"))
     if validate is None:

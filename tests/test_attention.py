@@ -24,6 +24,7 @@ from fa_toolkit import flash_attention, tiled
 from fa_toolkit.errors import (
     ArgumentError,
     BackendUnavailable,
+    DeviceError,
     DtypeError,
     ShapeError,
 )
@@ -187,6 +188,10 @@ def _call(**changes: Any) -> Any:
         ({"dropout_p": 0.1, "seed": 42.0}, ArgumentError, "seed"),
         ({"dropout_p": None}, ArgumentError, "dropout_p"),
         ({"dropout_p": "x"}, ArgumentError, "dropout_p"),
+        ({"dropout_p": "0.1"}, ArgumentError, "dropout_p: expected a number"),
+        ({"scale": b"0.5"}, ArgumentError, "scale: expected a number"),
+        ({"softcap": np.str_("2")}, ArgumentError, "softcap: expected a number"),
+        ({"dropout_p": 0.1, "seed": torch.tensor(1, device="meta")}, DeviceError, "seed"),
         ({"scale": 3e38}, ArgumentError, "scale"),
         ({"impl": "cuda"}, ArgumentError, '"auto" | "triton"'),
         ({"q": None}, DtypeError, "q: expected a torch tensor, got NoneType"),

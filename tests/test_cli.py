@@ -367,6 +367,59 @@ def test_a_solution_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["03.merge"], "fa: file: expected the Python file of your solution, got none."),
+        (["nope"], "fa: exercise_id: expected the id of an exercise, got 'nope'."),
+        (["my/03.ipynb"], "Try: fa check --notebook my/03.ipynb."),
+    ],
+)
+def test_what_cannot_be_checked_is_a_sentence_and_no_list(
+    given: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["check", *given]) == cli.MISUSED
+    told = capsys.readouterr()
+    assert said in told.err and not told.out
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["lab", "--study", ""], ["lab", ""], ["book", "--out", ""], ["book", "--chapters", " "],
+        ["bench", "--json", ""], ["progress", "--export", ""], ["interview", "--save="],
+        ["interview", "--topics", ""], ["quiz", "--bank", ""], ["check", ""], ["check", "a", ""],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_an_empty_value_is_none(
+    given: list[str], lang: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--lang", lang, *given])
+    assert ended.value.code == cli.MISUSED
+    assert {"en": "expected one argument", "zh": "后面要写一个值"}[lang] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "error", [PermissionError(13, "no", "/a b"), IsADirectoryError(21, "no", "/a b")]
+)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_file_that_cannot_be_used_is_named_in_a_sentence(
+    error: OSError, lang: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(_: Any) -> int:
+        raise error
+
+    monkeypatch.setattr(cli, "_doctor", run)
+    monkeypatch.setattr(cli, "_silence", lambda: None)
+    assert cli.main(["--lang", lang, "doctor"]) == cli.NOT_SO
+    said = capsys.readouterr().err
+    assert said.startswith({"en": "fa: /a b: expected ", "zh": "fa: /a b：应为"}[lang])
+    assert "Errno" not in said
+
+
+@pytest.mark.parametrize(
     ("source", "said"),
     [
         ("def factor(a, b:\n", "SyntaxError: '(' was never closed (solution.py, line 1)"),
@@ -444,7 +497,7 @@ def test_a_misused_command_is_told_in_the_language_in_force(
         cli.main(arguments)
     assert ended.value.code == cli.MISUSED
     said = capsys.readouterr().err
-    assert not re.search("usage|error|invalid|required|expected|unrecognized", said), said
+    assert not re.search("usage|error|invalid|required|expected|unrecognized|argument", said), said
 
 
 def test_chinese_help_has_no_english_heading(capsys: pytest.CaptureFixture[str]) -> None:

@@ -110,6 +110,7 @@ def test_a_fixed_number_of_splits_gives_the_bits_of_any_batch(splits: int) -> No
         ({"num_splits": 0}, ArgumentError, "num_splits"),
         ({"num_splits": 1.5}, ArgumentError, "num_splits"),
         ({"window": 5}, ArgumentError, "window"),
+        ({"validate": "no"}, ArgumentError, "validate"),
         ({"window": (1, 2, 3)}, ArgumentError, "window"),
         ({"sink": torch.ones(2, dtype=torch.int32)}, DtypeError, "sink"),
         ({"softcap": -1.0}, ArgumentError, "softcap"),

@@ -70,6 +70,8 @@ def test_without_a_hint_nothing_is_promised(kind: type[FaError]) -> None:
     error = kind("q", expected="3 axes", got="2")
     with using("en"):
         assert str(error) == "q: expected 3 axes, got 2."
+    with using("zh"):  # Latin letters and digits stand apart from Chinese
+        assert str(error) == "q：应为 3 axes，实际是 2。"
 
 
 @every_kind

@@ -326,6 +326,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], type[FaError], str]] = {
     "no tensor": ((X, X.tolist(), X), {}, DtypeError, "key"),
     "another device": ((X, X, X.to("meta")), {}, ValueError, "value"),  # type: ignore[dict-item]
     "is_causal no bool": ((X, X, X), {"is_causal": 1}, DtypeError, "is_causal"),
+    "enable_gqa no bool": ((X, X, X), {"enable_gqa": "no"}, DtypeError, "enable_gqa"),
     "mask of integers": ((X, X, X, ones(3, 3, dtype=torch.int64)), {}, DtypeError, "attn_mask"),
     "mask in float64": ((X, X, X, ones(3, 3, dtype=torch.float64)), {}, DtypeError, "attn_mask"),
     "mask of one axis": ((X, X, X, ones(3)), {}, ShapeError, "attn_mask"),

@@ -114,6 +114,7 @@ def test_autocast() -> None:
         ({"cu_seqlens_q": [0, 5]}, DtypeError, "cu_seqlens_q"),
         ({"dropout_p": 0.5, "seed": 42.0}, ArgumentError, "seed"),
         ({"deterministic": "no"}, ArgumentError, "deterministic"),
+        ({"validate": "no"}, ArgumentError, "validate"),
         ({"k": torch.ones(5, 1, 3), "v": torch.ones(5, 1, 3)}, ShapeError, "k"),
     ],
 )

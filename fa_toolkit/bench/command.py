@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -53,6 +54,9 @@ _NO_GPU = Text(
     "Tiled torch is written to be read: its bytes and its memory mean something, its time does not.",
     "这里没有 GPU：只测字节数、内存和分块 torch；下面的 GPU 数字是记录下来的。"
     "分块 torch 是写给人读的：看它的字节数和内存，别看它的时间。",
+)
+_NEEDS_GPU = Text(
+    "Without a GPU this has no effect: {options}.", "没有 GPU 时不起作用：{options}。"
 )
 _RECORDED = Text("Recorded, not measured here: {title}", "记录，并非在这里测得：{title}")
 _WROTE = Text("written: {path}", "已写入：{path}")
@@ -145,6 +149,9 @@ def run(
         tokens=TOKENS if not gpu or _memory() >= _SMALL else TOKENS // 4,
         shapes=[_shape(text) for text in options.shape],
     )
+    idle = [] if gpu else [f"--{name}" for name in _idle(options, plan.asked)]
+    if idle:
+        print(say(_NEEDS_GPU, options=", ".join(idle)), file=stream)
     command = " ".join([program, *arguments])
     result = measure(
         plan, command=command, gpu=gpu,
@@ -157,6 +164,12 @@ def run(
     for path in [*([options.json] if options.json else []), *_plots(result, options.plot, gpu)]:
         print(say(_WROTE, path=path), file=stream)
     return DONE if result.complete or result.left_out else INTERRUPTED
+
+
+def _idle(options: argparse.Namespace, asked: bool) -> list[str]:
+    """The options that were given and that a run on a CPU does not look at."""
+    names = ("suite", "dtype", "providers", "also", "sustain", *(() if asked else ("mask",)))
+    return [name for name in names if getattr(options, name)]
 
 
 def _check_targets(options: argparse.Namespace) -> None:
@@ -173,9 +186,13 @@ def _check_targets(options: argparse.Namespace) -> None:
             continue
         try:
             target.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=target).close()
         except OSError as error:
             expected = Text("a folder that can be written", "可以写入的文件夹")
             raise ArgumentError(str(target), expected=expected, got=str(error)) from error
+    if options.json is not None and options.json.is_dir():
+        expected, got = Text("a file", "文件"), Text("a folder", "文件夹")
+        raise ArgumentError(str(options.json), expected=expected, got=got)
 
 
 def _keep(result: Run, path: Path | None) -> None:

@@ -158,7 +158,7 @@ def run(
     kept.mkdir(parents=True, exist_ok=True)
 
     async def every() -> list[Ran]:
-        gate = asyncio.Semaphore(max(1, jobs))
+        gate = asyncio.Semaphore(jobs)
         return await asyncio.gather(*(_one(path, name, kept, tell, gate) for name, path in wanted))
 
     return dict(zip((name for name, _ in wanted), asyncio.run(every()), strict=True))

@@ -57,11 +57,14 @@ def build(
         tell: called with name and seconds of each notebook that was executed.
 
     Raises:
-        ArgumentError: if there is no such chapter, or `out` is a folder of something else.
+        ArgumentError: if there is no such chapter, `jobs` is below 1, or `out` is a folder of
+            something else.
         RunError: if a notebook does not run to its end.
     """
     source = source or study.source_folder()
     every = pages(source, langs, chapters)
+    if jobs < 1:
+        raise ArgumentError("jobs", expected=Text("1 or more", "不小于 1"), got=str(jobs))
     out = check_out(out)
     kept = kept or out.with_name(f"{out.name}-executed")
     notebooks = [(page.href, page.file) for page in every if page.is_notebook]

@@ -6,8 +6,8 @@ nothing but exceptions and loops in Python. `child.Child` runs a `Local` in a pr
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -68,20 +68,32 @@ class Local:
         guard: AbstractContextManager[Any] = nullcontext()
         if self.exercise.needs_triton:
             guard = PoisonedEmpty()  # type: ignore[no-untyped-call]
-        with guard:
+        with guard, _defaults_kept():
             found = call(self.fn, args, seconds=seconds)
         return Outcome(found.kind, found.value, found.sentence, leaves(args), used=found.used)
 
     def _rule(self, index: int, seconds: float) -> Outcome:
         rule = self.exercise.rules[index]
         args = rule.make()
-        with watching() as seen:
+        with watching() as seen, _defaults_kept():
             found = call(self.fn, args, seconds=seconds)
         return Outcome(found.kind, None, found.sentence, seen=seen, used=found.used)
 
     def close(self) -> str:
         """Nothing to end; what was printed went where this process prints."""
         return ""
+
+
+@contextmanager
+def _defaults_kept() -> Iterator[None]:
+    """What a call sets for all of torch ends with it: the next arguments are made the same way."""
+    dtype, device = torch.get_default_dtype(), torch.get_default_device()
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(dtype)
+        if torch.get_default_device() != device:
+            torch.set_default_device(None)
 
 
 def on_cpu(values: list[Any]) -> list[Any]:

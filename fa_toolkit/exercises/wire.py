@@ -28,8 +28,9 @@ class Message:
 
 
 def packed(head: dict[str, Any], blobs: Sequence[bytes] = ()) -> bytes:
-    """A message as bytes."""
-    text = json.dumps({"head": head, "blobs": [len(b) for b in blobs]}).encode()
+    """A message as bytes; half a surrogate pair, which no reader could write down, becomes `?`."""
+    told = {"head": head, "blobs": [len(b) for b in blobs]}
+    text = json.dumps(told, ensure_ascii=False).encode(errors="replace")
     return b"".join([struct.pack("<Q", len(text)), text, *blobs])
 
 

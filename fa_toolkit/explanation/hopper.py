@@ -10,7 +10,7 @@ from ..kernels.decode_configuration import INTERPRETER_SMS, split_plan
 from ..kernels.hopper import availability
 from ..kernels.hopper.availability import Asked, Decision, Pass, Wish
 from ..kernels.routing import refusal
-from ..language import Text
+from ..language import Text, apart
 from ..problem import AttentionProblem
 from .targets import Target
 from .wording import listed, whole
@@ -68,7 +68,7 @@ def _not(decision: Decision) -> Text:
     expected, got = (x if isinstance(x, Text) else Text(x, x) for x in found[:2])
     return Text(
         f"the readable kernels, not those for Hopper, which expect {expected.en}; got {got.en}",
-        f"用可读版 kernel，不用 Hopper 版：后者要求{expected.zh}，实际是 {got.zh}",
+        f"用可读版 kernel，不用 Hopper 版：后者要求{apart(expected.zh)}，实际是 {got.zh}",
     )
 
 

@@ -139,10 +139,12 @@ def number(name: str, value: object) -> float:
             got=Text("a tensor that requires one", "要求梯度的张量"),
             hint=Text(f"{name}.item()", f"{name}.item()"),
         )
+    shown = " ".join(repr(value).split())[:60]
+    if isinstance(value, (str, bytes, bytearray)):  # float() would read them
+        raise ArgumentError(name, expected=Text("a number", "一个数"), got=shown)
     try:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:
-        shown = " ".join(repr(value).split())[:60]
         raise ArgumentError(name, expected=Text("a number", "一个数"), got=shown) from error
 
 

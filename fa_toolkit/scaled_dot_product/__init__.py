@@ -18,7 +18,7 @@ from ..language import Text
 from ..problem import ITEMSIZE
 from ..reference.inputs import check_tensors
 from .layout import Layout
-from .masks import masked, refuse_mask, says_nothing, structured
+from .masks import check_bool, masked, refuse_mask, says_nothing, structured
 
 __all__ = ["sdpa"]
 
@@ -70,7 +70,8 @@ def sdpa(
     query, key, value = autocast(query, key, value)
     chosen = choose(impl, query)
     _check_kinds(query=query, key=key, value=value)
-    call = Layout.of(query, key, value, bool(enable_gqa))
+    check_bool("enable_gqa", enable_gqa)
+    call = Layout.of(query, key, value, enable_gqa)
     q, k, v = call.tensors
     mask, upper_left, lower_right = structured(attn_mask, is_causal, call)
     if mask is not None:

@@ -17,6 +17,17 @@ from ..reference.masked import masked_attention
 from .layout import Layout
 
 
+def check_bool(name: str, value: object) -> None:
+    """Refuse what torch refuses here too: 0 and 1 are no bools.
+
+    Raises:
+        DtypeError: naming the argument.
+    """
+    if not isinstance(value, bool):
+        expected = Text("True or False", " True 或 False")
+        raise DtypeError(name, expected=expected, got=type(value).__name__)
+
+
 def structured(
     mask: Tensor | None, is_causal: object, call: Layout
 ) -> tuple[Tensor | None, bool, bool]:
@@ -26,9 +37,7 @@ def structured(
         ArgumentError: if a mask comes with `is_causal`, or a bias has other lengths than the call.
         DtypeError: if `is_causal` is no bool.
     """
-    if not isinstance(is_causal, bool):
-        expected = Text("True or False", " True 或 False")
-        raise DtypeError("is_causal", expected=expected, got=type(is_causal).__name__)
+    check_bool("is_causal", is_causal)
     if mask is None:
         return None, is_causal, False
     if is_causal:

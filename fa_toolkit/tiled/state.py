@@ -170,8 +170,13 @@ def merge_partials(
             turned = lse.ndim > 1 and lse.transpose(-1, -2).shape == o.shape[:-1]
             hint = "lse.transpose(-1, -2)" if turned else ""
             raise ShapeError(f"outs[{i}], lses[{i}]", expected=expected, got=got, hint=hint)
+    if out_dtype is None:
+        out_dtype = outs[0].dtype
+    if not isinstance(out_dtype, torch.dtype) or not out_dtype.is_floating_point:
+        expected = Text("a floating point torch.dtype, or None", "浮点的 torch.dtype 或 None")
+        raise DtypeError("out_dtype", expected=expected, got=repr(out_dtype), hint="torch.float32")
     o, lse = reduce(SoftmaxState.merge, map(_part, outs, lses)).finish()
-    return o.to(outs[0].dtype if out_dtype is None else out_dtype), lse
+    return o.to(out_dtype), lse
 
 
 def _listed(name: str, parts: Sequence[Tensor] | Tensor) -> list[Tensor]:

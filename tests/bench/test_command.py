@@ -83,6 +83,8 @@ def test_it_speaks_chinese(capsys: pytest.CaptureFixture[str]) -> None:
         ["--lengths", "0"],
         ["--lengths", "64,x"],
         ["--json", "/dev/null/x/run.json"],
+        ["--json", "/proc/run.json"],  # the folder is there
+        ["--json", "/tmp"],
     ],
     ids=" ".join,
 )
@@ -95,6 +97,18 @@ def test_a_mistake_is_one_sentence_before_anything_is_measured(
     assert cli.main(["bench", *arguments]) == cli.MISUSED
     said = capsys.readouterr().err
     assert said.startswith("fa: ") and "Traceback" not in said
+
+
+def test_what_a_cpu_does_not_look_at_is_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cpu, "problems", lambda extent, asked=(): [])
+    given = ["--also", "mine.py:f", "--providers", "fa3", "--mask", "full"]
+    assert cli.main(["bench", *given]) == cli.DONE
+    said = capsys.readouterr().out
+    assert "Without a GPU this has no effect: --providers, --also, --mask." in said
+    assert cli.main(["bench", "--lengths", "512", "--mask", "full"]) == cli.DONE
+    assert "no effect" not in capsys.readouterr().out
 
 
 def test_plots_without_matplotlib_are_refused_first(

@@ -12,7 +12,7 @@ import pytest
 from small_book import Small, code, prose
 
 from fa_toolkit import cli, language
-from fa_toolkit.book import command, running
+from fa_toolkit.book import command, running, site
 from fa_toolkit.book.inside import FILM, PREDICTION
 from fa_toolkit.errors import ArgumentError
 from fa_toolkit.language import LANGUAGES, using
@@ -153,6 +153,12 @@ def test_what_no_build_has_needed_for_long_is_forgotten(tmp_path: Path) -> None:
         os.utime(file, (time.time() - age * 86400,) * 2)
     running.forget(tmp_path)
     assert not old.exists() and new.exists()
+
+
+@pytest.mark.parametrize("jobs", [0, -3])
+def test_no_notebook_at_a_time_is_refused_and_never_waited_for(tmp_path: Path, jobs: int) -> None:
+    with pytest.raises(ArgumentError, match="jobs"):
+        site.build(tmp_path / "book", chapters=[0], jobs=jobs)
 
 
 @pytest.mark.parametrize("text", ["x", "3-", "5-3", ",", "1.5"])

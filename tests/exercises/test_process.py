@@ -540,3 +540,35 @@ def test_a_tensor_of_a_gpu_comes_along_to_a_process_that_may_not_open_one(
     monkeypatch.setattr(devices, "may_use_gpu", False)
     x = torch.randn(4)
     torch.testing.assert_close(rebuild(packed, tmp_path)(x), torch.softmax(x, 0))
+
+
+def half_a_pair(x: torch.Tensor) -> Any:
+    raise ValueError("half \ud800")
+
+
+def returns_half_a_pair(x: torch.Tensor) -> Any:
+    return "half \ud800"
+
+
+@pytest.mark.parametrize("fn", [half_a_pair, returns_half_a_pair])
+def test_text_that_nobody_can_write_down_ends_no_check(fn: Callable[..., Any]) -> None:
+    report = check(fn)
+    assert report.outcome == "not yet" and report.failed, "the answer was judged"
+    str(report).encode()
+
+
+def sets_the_dtype(x: torch.Tensor) -> Any:
+    torch.set_default_dtype(torch.float64)
+    return right(x)
+
+
+def sets_the_device(x: torch.Tensor) -> Any:
+    torch.set_default_device("meta")
+    return right(x)
+
+
+@pytest.mark.parametrize("fn", [sets_the_dtype, sets_the_device])
+def test_what_a_right_answer_sets_for_all_of_torch_is_not_held_against_it(
+    fn: Callable[..., Any],
+) -> None:
+    assert str(check(fn).outcome) == "passed"

@@ -216,3 +216,9 @@ def test_merge_partials_refuses(
 def test_parts_of_other_kinds_are_refused(outs: Any, lses: Any) -> None:
     with pytest.raises(errors.FaError, match=r"outs|lses"):
         merge_partials(outs, lses)
+
+
+@pytest.mark.parametrize("wanted", ["float32", np.float32, float, torch.int32, torch.bool, "meta"])
+def test_a_result_of_no_floating_type_is_refused(wanted: Any) -> None:
+    with pytest.raises(errors.DtypeError, match="out_dtype"):
+        merge_partials([torch.ones(3, 4)], [torch.zeros(3)], out_dtype=wanted)

@@ -75,8 +75,7 @@ def checked(name: str, url: str, model: str, key: str, seconds: float) -> Settin
     if not sound or any(char.isspace() or char < " " for char in address):
         raise ArgumentError(name, expected=_WANTED, got=repr(url), hint=_HINT)
     if not 0 < seconds < 3600:
-        wanted = Text("seconds between 0 and 3600", "0 到 3600 之间的秒数")
-        raise ArgumentError(SECONDS, expected=wanted, got=repr(seconds))
+        raise _no_patience(repr(seconds))
     if any(char < "!" or char > "~" for char in key):
         wanted = Text("a key of visible ASCII characters", "由可见 ASCII 字符组成的密钥")
         raise ArgumentError(KEY, expected=wanted, got=Text("something else", "别的内容"))
@@ -110,6 +109,11 @@ def _completed(name: str, url: str, model: str, key: str, seconds: float | None)
         try:
             seconds = float(written) if written else PATIENCE
         except ValueError:
-            seconds = -1.0
+            raise _no_patience(repr(written)) from None
     model, key = model or os.environ.get(MODEL, ""), key or os.environ.get(KEY, "")
     return checked(name, url, model, key, seconds)
+
+
+def _no_patience(got: str) -> ArgumentError:
+    wanted = Text("seconds between 0 and 3600", "0 到 3600 之间的秒数")
+    return ArgumentError(SECONDS, expected=wanted, got=got)
