@@ -117,7 +117,7 @@ class _Parser(argparse.ArgumentParser):
         """An empty value is a variable that was not set, never a folder, chapter or name."""
         if action.nargs != argparse.PARSER and not all(text.strip() for text in arg_strings):
             raise argparse.ArgumentError(action, "expected one argument")
-        return super()._get_values(action, arg_strings)  # type: ignore[misc]
+        return super()._get_values(action, arg_strings)
 
     def error(self, message: str) -> NoReturn:
         """What is wrong after how it is used."""

@@ -70,8 +70,7 @@ def sdpa(
     query, key, value = autocast(query, key, value)
     chosen = choose(impl, query)
     _check_kinds(query=query, key=key, value=value)
-    check_bool("enable_gqa", enable_gqa)
-    call = Layout.of(query, key, value, enable_gqa)
+    call = Layout.of(query, key, value, check_bool("enable_gqa", enable_gqa))
     q, k, v = call.tensors
     mask, upper_left, lower_right = structured(attn_mask, is_causal, call)
     if mask is not None:

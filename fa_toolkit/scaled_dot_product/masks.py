@@ -17,8 +17,8 @@ from ..reference.masked import masked_attention
 from .layout import Layout
 
 
-def check_bool(name: str, value: object) -> None:
-    """Refuse what torch refuses here too: 0 and 1 are no bools.
+def check_bool(name: str, value: object) -> bool:
+    """`value`, if it is a bool: torch takes neither 0 nor 1 here.
 
     Raises:
         DtypeError: naming the argument.
@@ -26,6 +26,7 @@ def check_bool(name: str, value: object) -> None:
     if not isinstance(value, bool):
         expected = Text("True or False", " True 或 False")
         raise DtypeError(name, expected=expected, got=type(value).__name__)
+    return value
 
 
 def structured(
@@ -37,7 +38,7 @@ def structured(
         ArgumentError: if a mask comes with `is_causal`, or a bias has other lengths than the call.
         DtypeError: if `is_causal` is no bool.
     """
-    check_bool("is_causal", is_causal)
+    is_causal = check_bool("is_causal", is_causal)
     if mask is None:
         return None, is_causal, False
     if is_causal:

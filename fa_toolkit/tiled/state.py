@@ -173,8 +173,12 @@ def merge_partials(
     if out_dtype is None:
         out_dtype = outs[0].dtype
     if not isinstance(out_dtype, torch.dtype) or not out_dtype.is_floating_point:
-        expected = Text("a floating point torch.dtype, or None", "浮点的 torch.dtype 或 None")
-        raise DtypeError("out_dtype", expected=expected, got=repr(out_dtype), hint="torch.float32")
+        raise DtypeError(
+            "out_dtype",
+            expected=Text("a floating point torch.dtype, or None", "浮点的 torch.dtype 或 None"),
+            got=repr(out_dtype),
+            hint="torch.float32",
+        )
     o, lse = reduce(SoftmaxState.merge, map(_part, outs, lses)).finish()
     return o.to(out_dtype), lse
 

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from ..errors import ArgumentError, FaError
 from ..language import Text, check, current, say, using
 from .figures.canvas import Sheet
+from .taking import function, mapping, takes
 
 _SPEC = Text(
     "(first, last), (first, last, step), a list of choices, True/False, or a widget",
@@ -21,6 +22,7 @@ _SPEC = Text(
 )
 
 
+@takes(draw=function, labels=mapping, at=mapping)
 def scrub(
     draw: Callable[..., Figure],
     *,

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ...errors import ArgumentError
+from ...hardware import GPU
+from ...language import Text
+from .. import taking
 
 if TYPE_CHECKING:
     from .widget import BlockChooser
 
 
+@taking.takes(
+    n=taking.whole, head_dim=taking.whole, causal=taking.yes_or_no,
+    kernels=taking.are("capability", "head_dim", of=Text("compiled kernels", "编译好的 kernel")),
+    predict=taking.yes_or_no,
+)  # fmt: skip
 def block_chooser(
-    gpu: str = "a100-40",
+    gpu: GPU | str = "a100-40",
     *,
     n: int = 4096,
     head_dim: int = 64,
@@ -43,14 +50,11 @@ def block_chooser(
         >>> chooser.tile, round(chooser.intensity)
         (TileShape(block_m=128, block_n=64), 117)
     """
-    from ... import hardware, measured
+    from ... import measured
     from .widget import BlockChooser
 
-    for name, value in (("n", n), ("head_dim", head_dim)):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise ArgumentError(name, expected="int", got=repr(value))
     rows = measured.compiled_tiles() if kernels is None else tuple(kernels)
     return BlockChooser(
-        hardware.gpu(gpu), rows, n=n, head_dim=head_dim, causal=bool(causal), predict=predict,
+        taking.card("gpu", gpu), rows, n=n, head_dim=head_dim, causal=causal, predict=predict,
         lang=lang,
     )  # fmt: skip

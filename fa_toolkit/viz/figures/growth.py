@@ -13,6 +13,7 @@ from ...errors import ArgumentError
 from ...io_model import flash_extra_memory, standard_extra_memory
 from ...language import Text, say
 from ...problem import AttentionProblem, Dtype
+from .. import taking
 from ..numbers import amount
 from ..palette import Theme, colour
 from .canvas import axes, headline, sheet, source
@@ -50,6 +51,9 @@ def fitted_exponent(lengths: Sequence[float], values: Sequence[float]) -> float:
     )
 
 
+@taking.takes(
+    lengths=taking.wholes, batch=taking.whole, heads=taking.whole, measured=taking.mapping
+)
 def memory_growth(
     lengths: Sequence[int] = (256, 512, 1024, 2048, 4096, 8192, 16384, 32768),
     *,
@@ -67,8 +71,11 @@ def memory_growth(
         measured: {"standard" | "flash": {N: bytes}}, drawn as dots on top.
 
     Raises:
-        ArgumentError: with fewer than two different lengths, or one below 1.
+        ArgumentError: with fewer than two different lengths, or a number below 1.
     """
+    for name, count in (("batch", batch), ("heads", heads)):
+        if count < 1:
+            raise ArgumentError(name, expected=Text("1 or more", "不小于 1"), got=str(count))
     ns = sorted(set(lengths))
     if len(ns) < 2 or ns[0] < 1:
         raise ArgumentError(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ... import hardware
 from ...hardware import GPU
 from ...language import Text, say
+from .. import taking
 from ..memory_levels.levels import HEADS, Level, levels, passes
 from ..memory_levels.words import LEVEL_NAMES, UI
 from ..numbers import amount, duration, plain, rate
@@ -57,7 +57,7 @@ def ladder_figure(
     Raises:
         UnknownNameError: if no GPU has that name.
     """
-    card = hardware.gpu(gpu) if isinstance(gpu, str) else gpu
+    card = taking.card("gpu", gpu)
     rungs = levels(card)
     known = card.hbm_bytes and card.shared and card.bandwidth_ratio
     with sheet(9.6, 4.8, theme=theme, lang=lang, figure=figure) as page:

@@ -11,6 +11,7 @@ from matplotlib.patches import Rectangle
 
 from ...errors import ArgumentError
 from ...language import Text, say
+from .. import taking
 from ..palette import RESTING, Theme, colour
 from .canvas import axes, bare, headline, sheet, source
 
@@ -67,6 +68,9 @@ def lanes(
     ]
 
 
+@taking.takes(
+    shape=taking.wholes, block=taking.wholes, program=taking.wholes, strides=taking.wholes
+)
 def pointer_grid(
     shape: int | Sequence[int],
     block: int | Sequence[int],

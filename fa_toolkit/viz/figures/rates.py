@@ -18,6 +18,7 @@ from ...errors import ArgumentError
 from ...language import Text, say
 from ...measured import Memory, Speed, label
 from ...measured.providers import OURS
+from .. import taking
 from ..numbers import amount, plain
 from ..palette import Theme, colour
 from .canvas import axes, headline, sheet, source
@@ -50,6 +51,10 @@ _MARKS = "os^Dvp<X>Phd*"
 _TIGHT = 0.062  # least distance of two names, as a share of the height
 
 
+_ROWS = Text("rows of a measurement", "测量结果的各行")
+
+
+@taking.takes(rows=taking.are("provider", "rate", of=_ROWS))
 def rate_lines(
     rows: Sequence[Speed],
     *,
@@ -96,6 +101,7 @@ def rate_lines(
     return page
 
 
+@taking.takes(rows=taking.are("provider", "mib", of=_ROWS))
 def peak_memory(
     rows: Sequence[Memory],
     *,

@@ -8,10 +8,11 @@ from math import atan2, degrees
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ... import hardware, io_model
+from ... import io_model
 from ...errors import ArgumentError
 from ...hardware import GPU
 from ...language import Text, say
+from .. import taking
 from ..numbers import plain, rate
 from ..palette import Theme, colour
 from .canvas import axes, headline, sheet, source
@@ -35,6 +36,7 @@ _SOURCE = Text(
 )
 
 
+@taking.takes(points=taking.mapping, dtype=taking.is_a(str))
 def roofline_figure(
     gpu: GPU | str,
     points: Mapping[str, Point] | None = None,
@@ -53,7 +55,7 @@ def roofline_figure(
     Raises:
         ArgumentError: if an intensity or a rate is not positive.
     """
-    card = hardware.gpu(gpu) if isinstance(gpu, str) else gpu
+    card = taking.card("gpu", gpu)
     line = io_model.roofline(card, dtype)
     placed = {name: _place(name, point, line) for name, point in (points or {}).items()}
     with sheet(9.6, 4.6, theme=theme, lang=lang, figure=figure) as page:

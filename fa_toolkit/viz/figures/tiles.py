@@ -11,6 +11,7 @@ from matplotlib.patches import Rectangle
 from ...errors import ArgumentError
 from ...language import Text, say
 from ...problem import AttentionProblem, TileKind, TileShape, column_tiles, row_tiles, tile_kind
+from .. import taking
 from ..palette import RESTING, Theme, colour
 from .canvas import axes, bare, headline, sheet, source
 
@@ -54,6 +55,7 @@ def tile_kinds(problem: AttentionProblem, tile: TileShape) -> list[list[TileKind
     ]
 
 
+@taking.takes(problem=taking.problem, tile=taking.tile)
 def score_tiles(
     problem: AttentionProblem,
     tile: TileShape | None = None,

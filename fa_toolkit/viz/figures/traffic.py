@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from ...io_model import Traffic, flash_forward_traffic, standard_forward_traffic
 from ...language import Text, say
 from ...problem import AttentionProblem, TileShape
+from .. import taking
 from ..numbers import amount, plain
 from ..palette import RESTING, Theme, colour
 from .canvas import axes, bare, headline, sheet, source
@@ -84,6 +85,7 @@ def traffic_rows(bill: Traffic) -> list[Row]:
     ]
 
 
+@taking.takes(problem=taking.problem, tile=taking.tile)
 def traffic_bars(
     problem: AttentionProblem,
     tile: TileShape | None = None,

@@ -11,6 +11,7 @@ from matplotlib.patches import Rectangle
 from ...errors import ArgumentError
 from ...language import Text, say
 from ...problem import column_tiles, row_tiles, tile_kind
+from .. import taking
 from ..numbers import amount, plain, subtrahend
 from ..palette import RESTING, Theme, colour
 from .canvas import Sheet, axes, bare, headline, sheet, source
@@ -50,8 +51,12 @@ _NO_VALUES = Text(
     "trace with keep_values=True\nto see the numbers",
     "用 keep_values=True 记录轨迹，\n就能看到数值",
 )
+_A_TRACE = Text("a trace of tiled", " tiled 的轨迹")
 
 
+@taking.takes(
+    trace=taking.has("events", "algorithm", of=_A_TRACE), step=taking.whole, head=taking.pair
+)
 def tile_walk(
     trace: Trace,
     step: int = 0,

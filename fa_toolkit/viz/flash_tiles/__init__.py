@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ArgumentError
 from ...language import Text
 from ...problem import AttentionProblem, TileShape, check_tile
+from .. import taking
 
 if TYPE_CHECKING:
     from .widget import TilePlayer
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 PLAYED = ("flash_forward", "flash_backward", "decode")
 
 
+@taking.takes(
+    tile=taking.tile, backward=taking.yes_or_no, head=taking.pair, seed=taking.whole,
+    predict=taking.yes_or_no,
+)  # fmt: skip
 def tile_player(
     what: Any = None,
     *,

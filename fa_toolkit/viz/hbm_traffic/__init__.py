@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import ArgumentError
 from ...problem import AttentionProblem, TileShape, check_tile
+from .. import taking
 
 if TYPE_CHECKING:
     from .widget import TrafficPlayer
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 DETAILS = ("programs", "tiles")
 
 
+@taking.takes(problem=taking.problem, tile=taking.tile, predict=taking.yes_or_no)
 def traffic_player(
     problem: AttentionProblem | None = None,
     *,
@@ -46,8 +48,6 @@ def traffic_player(
     from .state import DEFAULT_PROBLEM, DEFAULT_TILE, check_problem
     from .widget import TrafficPlayer
 
-    if problem is not None and not isinstance(problem, AttentionProblem):
-        raise ArgumentError("problem", expected="AttentionProblem", got=repr(problem)[:60])
     if detail not in DETAILS:
         raise ArgumentError("detail", expected=" | ".join(DETAILS), got=repr(detail))
     if tile is not None:

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ArgumentError
 from ...language import Text
+from .. import taking
 
 if TYPE_CHECKING:
     from .widget import KernelView
 
 
+@taking.takes(predict=taking.yes_or_no)
 def kernel_view(
     recording: Any,
     source: Any,

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from ...errors import ArgumentError
 from ...hardware import GPU
+from .. import taking
 
 if TYPE_CHECKING:
     from .widget import MemoryLadder
 
 
+@taking.takes(n=taking.whole, head_dim=taking.whole, predict=taking.yes_or_no)
 def memory_ladder(
     gpu: GPU | str = "a100-40",
     *,
@@ -42,16 +44,11 @@ def memory_ladder(
         >>> ladder.bytes, ladder.first
         (33554432, 'l2')
     """
-    from ... import hardware
     from .levels import TENSORS
     from .widget import MemoryLadder
 
     if tensor not in TENSORS:
         raise ArgumentError("tensor", expected=" | ".join(TENSORS), got=repr(tensor))
-    for name, value in (("n", n), ("head_dim", head_dim)):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise ArgumentError(name, expected="int", got=repr(value))
-    card = hardware.gpu(gpu) if isinstance(gpu, str) else gpu
     return MemoryLadder(
-        card, tensor=tensor, n=n, head_dim=head_dim, predict=predict, lang=lang
+        taking.card("gpu", gpu), tensor=tensor, n=n, head_dim=head_dim, predict=predict, lang=lang
     )  # fmt: skip

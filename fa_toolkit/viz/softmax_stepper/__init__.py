@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from .. import taking
+
 if TYPE_CHECKING:
     from .widget import Stepper
 
 
+@taking.takes(predict=taking.yes_or_no)
 def stepper(
     x: str | Sequence[float] = (1, 2, 3, 4),
     blocks: str | int | Sequence[int] = 2,

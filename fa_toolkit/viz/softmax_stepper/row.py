@@ -34,6 +34,11 @@ def _pieces(text: str) -> list[str]:
     return [piece for piece in re.split(r"[\s,，、;；]+", text) if piece]
 
 
+def _untensored(value: Any) -> Any:
+    """A tensor or an array as lists of numbers, or as the one number that it holds."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
 def read_row(value: str | Sequence[float]) -> list[float]:
     """The row as floats.
 
@@ -45,6 +50,7 @@ def read_row(value: str | Sequence[float]) -> list[float]:
         >>> read_row("[1, 2 3，4]")
         [1.0, 2.0, 3.0, 4.0]
     """
+    value = _untensored(value)
     if not isinstance(value, (str, Iterable)):  # one number is no row
         raise ArgumentError("x", expected=_ROW, got=repr(value)[:60])
     pieces = _pieces(value) if isinstance(value, str) else list(value)
@@ -68,6 +74,7 @@ def read_values(
         >>> read_values("1, 0; 0, 1", 2), read_values([5, 6], 2)
         ([[1.0, 0.0], [0.0, 1.0]], [[5.0], [6.0]])
     """
+    value = _untensored(value)
     if value is None or (isinstance(value, str) and not value.strip()):
         return default_values(length)
     if isinstance(value, str):
