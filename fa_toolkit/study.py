@@ -27,6 +27,7 @@ INSTALL_COURSE = Text(
 )
 MANIFEST = ".fa-study.json"
 FORM = 1  # of the manifest
+NAMED = 6  # files that a line names; of more it gives the number
 
 _COPIED = Text("{n} new: {names}", "新增 {n} 个：{names}")
 _REFRESHED = Text("{n} brought up to date: {names}", "更新 {n} 个：{names}")
@@ -58,7 +59,8 @@ class Update:
         lines = [say(_LOST, manifest=MANIFEST)] if self.manifest_lost else []
         for text, names in ((_COPIED, self.copied), (_REFRESHED, self.refreshed)):
             if names:
-                lines.append(say(text, n=len(names), names=", ".join(names)))
+                shown = [*names[:NAMED], "…"] if len(names) > NAMED else names
+                lines.append(say(text, n=len(names), names=", ".join(shown)))
         lines += [say(_BESIDE, name=name, new=new) for name, new in self.beside.items()]
         if not (self.copied or self.refreshed or self.kept):
             lines.append(say(_NONE, source=self.source))

@@ -67,6 +67,8 @@ def test_first_time_everything_is_copied_and_said(course: Path, mine: Path) -> N
         assert update.messages()[0].startswith("4 new: ")
     with using("zh"):
         assert update.messages()[0].startswith("新增 4 个")
+        update.copied += [f"{n:02d}.ipynb" for n in range(24)]
+        assert update.messages()[0].startswith("新增 28 个") and len(update.messages()[0]) < 120
 
 
 def test_second_time_nothing_is_written(course: Path, mine: Path) -> None:
