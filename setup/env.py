@@ -253,15 +253,23 @@ def commands(name: str, more: list[str]) -> list[list[str]]:
     }[name]
 
 
+def arguments_of(written: str) -> list[str]:
+    """ARGS cut as a shell would."""
+    try:
+        return shlex.split(written)
+    except ValueError:
+        raise SetupError(say(texts.BAD_ARGS, got=written)) from None
+
+
 def main(arguments: list[str]) -> int:
     """Make the environment fit for a command and run it; the exit code is the command's."""
     name, *more = arguments or ["help"]
     if name not in NEEDS:
         print(say(texts.HELP))
         return 0 if name == "help" else 2
-    more += shlex.split(os.environ.get("ARGS", ""))
     os.chdir(CHECKOUT)
     try:
+        more += arguments_of(os.environ.get("ARGS", ""))
         ensure(NEEDS[name])
         if name == "env":
             tell(texts.STANDS)
@@ -278,6 +286,11 @@ def main(arguments: list[str]) -> int:
 
 if __name__ == "__main__":
     try:
-        sys.exit(main(sys.argv[1:]))
+        code = main(sys.argv[1:])
+        sys.stdout.flush()
     except KeyboardInterrupt:
-        sys.exit(130)
+        code = 130
+    except BrokenPipeError:  # the reader of a pipe has gone: make help | head -3
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code)

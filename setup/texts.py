@@ -79,6 +79,7 @@ NOT_OURS = Text(
     ".venv exists but is no virtual environment; move it away and run this again.",
     ".venv 已经存在，但不是虚拟环境；请把它移走再运行。",
 )
+BAD_ARGS = Text("ARGS has a quote that is not closed: {got}", "ARGS 里有没闭合的引号：{got}")
 BAD_TORCH = Text(
     'TORCH is "cpu" or "cuda", not {got!r}.', "TORCH 只能是 cpu 或 cuda，不能是 {got!r}。"
 )

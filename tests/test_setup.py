@@ -295,6 +295,30 @@ def test_a_chosen_python_that_will_not_do_is_refused() -> None:
     assert "PYTHON=/nonexistent/python" in ran.stderr
 
 
+@pytest.mark.parametrize(("lang", "said"), [("en", "ARGS has a quote"), ("zh", "引号")])
+def test_arguments_that_cannot_be_cut_are_a_sentence(
+    env: ModuleType,
+    lang: str,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("FA_LANG", lang)
+    monkeypatch.setenv("ARGS", "--port '90")
+    monkeypatch.setattr(env, "ensure", lambda level: pytest.fail("nothing is installed for it"))
+    assert env.main(["lab"]) == 1
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell and a pipe")
+def test_a_reader_that_leaves_is_no_traceback() -> None:
+    code = f'"{sys.executable}" setup/env.py help | true; exit ${{PIPESTATUS[0]}}'
+    ran = subprocess.run(
+        ["bash", "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
 def test_an_environment_that_stands_costs_nothing(
     env: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -125,6 +125,11 @@ def run(
         BackendUnavailable: if plots are asked for and matplotlib is not installed.
     """
     stream = out or sys.stdout
+    for name in ("budget", "sustain"):
+        seconds = getattr(options, name) or 0.0
+        if not 0 <= seconds < float("inf"):
+            expected = Text("seconds, 0 or more", "不小于 0 的秒数")
+            raise ArgumentError(f"--{name}", expected=expected, got=str(seconds))
     _check_targets(options)
     import torch
 

@@ -63,7 +63,7 @@ def explained(note: Callable[[str], None]) -> Iterator[None]:
         note("out of memory")
         free_memory()
     except Exception as error:
-        if "out of memory" in str(error).lower():
+        if any(sign in str(error).lower() for sign in ("out of memory", "can't allocate memory")):
             note("out of memory")
             free_memory()
             return

@@ -17,7 +17,7 @@ from . import cpu
 from .ceilings import measure_ceilings
 from .decode import DECODERS, measure_decode
 from .environment import provenance
-from .failures import DeviceLost, free_memory, said
+from .failures import DeviceLost, explained, free_memory, said
 from .host import measure_host
 from .installed import INSTALLED
 from .memory import measure_memory
@@ -64,7 +64,9 @@ def measure(
     where = provenance(command, gpu=on_gpu)
     title = Text(*(each.format(device=where.device) for each in _TITLE))
     run = Run("", title, where, plan.method if on_gpu else CPU_METHOD, complete=False)
-    start, left, stopped = clock(), [], False
+    start, stopped = clock(), False
+    left: list[str] = []  # for want of time
+    failed: list[str] = []  # before anything could be measured
     try:
         with _stream(timer, plan, on_gpu) as ticking:
             run = replace(run, absent=_absent(plan, on_gpu))
@@ -72,7 +74,13 @@ def measure(
                 if clock() - start > plan.budget_s:
                     left.append(what)
                     continue
-                fresh = piece()
+                why: list[str] = []
+                with explained(why.append):
+                    fresh = piece()
+                if why:
+                    failed.append(what)
+                    tell(say(_STEP, seconds=clock() - start, what=f"{what}  {said(why[0])}"))
+                    continue
                 run = _joined(run, fresh)
                 tell(say(_STEP, seconds=clock() - start, what=f"{what}  {_brief(fresh)}".rstrip()))
                 keep(run)
@@ -85,7 +93,7 @@ def measure(
         tell(say(_LOST, why=lost))
     if left:
         tell(say(_BUDGET, n=len(left), budget=plan.budget_s))
-    run = replace(run, left_out=tuple(left), complete=not stopped and not left)
+    run = replace(run, left_out=(*left, *failed), complete=not (stopped or left or failed))
     keep(run)
     return run
 

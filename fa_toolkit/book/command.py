@@ -51,10 +51,13 @@ def numbers(text: str) -> list[int] | None:
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         try:
-            found += range(int(first), int(last if dash else first) + 1)
+            ends = int(first), int(last if dash else first)
         except ValueError:
+            ends = -1, -1
+        if not 0 <= min(ends) <= max(ends) < 100:  # two digits
             found = []
             break
+        found += range(ends[0], ends[1] + 1)
     if not found:
         raise ArgumentError("--chapters", expected="3,4 | 0-4", got=repr(text))
     return found

@@ -83,6 +83,9 @@ def test_it_speaks_chinese(capsys: pytest.CaptureFixture[str]) -> None:
         ["--lengths", "0"],
         ["--lengths", "64,x"],
         ["--json", "/dev/null/x/run.json"],
+        ["--budget", "nan"],
+        ["--budget", "-1"],
+        ["--sustain", "inf"],
         ["--json", "/proc/run.json"],  # the folder is there
         ["--json", "/tmp"],
     ],
@@ -97,6 +100,20 @@ def test_a_mistake_is_one_sentence_before_anything_is_measured(
     assert cli.main(["bench", *arguments]) == cli.MISUSED
     said = capsys.readouterr().err
     assert said.startswith("fa: ") and "Traceback" not in said
+
+
+def test_a_case_that_memory_cannot_hold_is_a_line_and_the_next_is_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cases(extent: str, asked: object = ()) -> list[AttentionProblem]:
+        return [AttentionProblem(len_q=n, len_k=n, dtype="float32") for n in (10**13, 32)]
+
+    monkeypatch.setattr(cpu, "problems", cases)
+    file = tmp_path / "run.json"
+    assert cli.main(["bench", "--json", str(file)]) == cli.DONE
+    assert "out of memory" in capsys.readouterr().err
+    kept = load(file)
+    assert len(kept.left_out) == 1 and {row.problem.len_k for row in kept.speeds} == {32}
 
 
 def test_what_a_cpu_does_not_look_at_is_said(

@@ -161,7 +161,7 @@ def test_no_notebook_at_a_time_is_refused_and_never_waited_for(tmp_path: Path, j
         site.build(tmp_path / "book", chapters=[0], jobs=jobs)
 
 
-@pytest.mark.parametrize("text", ["x", "3-", "5-3", ",", "1.5"])
+@pytest.mark.parametrize("text", ["x", "3-", "5-3", ",", "1.5", "0-99999999999", "-1"])
 def test_chapters_that_are_no_numbers(text: str) -> None:
     with pytest.raises(ArgumentError, match="--chapters"):
         command.numbers(text)
