@@ -100,10 +100,10 @@ def say(text: Text | str, /, **fields: object) -> str:
 
 
 def apart(text: str) -> str:
-    """`text` as it stands behind a Chinese sign: a Latin letter or a digit has a space before it.
+    """`text` as it stands behind a Chinese sign: what begins in ASCII has a space before it.
 
     Example:
         >>> "应为" + apart("float16"), "应为" + apart("整数")
         ('应为 float16', '应为整数')
     """
-    return f" {text}" if text[:1].isascii() and text[:1].isalnum() else text
+    return f" {text}" if text[:1].isascii() and text.strip() else text
