@@ -1,21 +1,10 @@
-"""Loads the kernels with an ablation in them, beside the real ones, and times them side by side.
-
-A changed file and everything that imports it is loaded anew as a package of its own; all other
-files are the real modules. The shipped kernels are neither touched nor slowed.
-"""
+"""Times the kernels with an ablation in them beside the real ones, which are neither touched nor slowed."""
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import re
-import sys
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -23,13 +12,13 @@ from torch import Tensor
 
 from ..measured import Speed
 from ..problem import AttentionProblem, TileShape
-from .edits import ABLATIONS, SHIPPED, Ablation, Launch, edited
+from .editing import load_edited
+from .edits import ABLATIONS, SHIPPED, Ablation, Launch
 from .providers import Attend, Provider, Ready
 from .speed import TrainingPass, measure_case
 from .timing import Timer
 
 _DOORS = ("flash_forward", "flash_backward")
-_IMPORT = re.compile(r"(?m)^from \.(\w+) import|^from \. import (\w+)")
 
 
 @dataclass(frozen=True)
@@ -41,71 +30,17 @@ class Kernels:
 
 
 @cache
-def _sources() -> dict[str, str]:
-    """The files that make up the two launchers, read once."""
-    from .. import kernels
-
-    folder = Path(str(kernels.__file__)).parent
-    found: dict[str, str] = {}
-    waiting = list(_DOORS)
-    while waiting:
-        name = waiting.pop()
-        if name in found or not (folder / f"{name}.py").is_file():
-            continue
-        found[name] = (folder / f"{name}.py").read_text(encoding="utf-8")
-        waiting += _imported(found[name])
-    return found
-
-
-def _imported(source: str) -> list[str]:
-    return [first or second for first, second in _IMPORT.findall(source)]
-
-
-def _importers(changed: Iterable[str], sources: dict[str, str]) -> set[str]:
-    """The changed files, all that import them however far, and the two launchers."""
-    affected = {*changed, *_DOORS}
-    while True:
-        more = {
-            name
-            for name, source in sources.items()
-            if name not in affected and affected & set(_imported(source))
-        }
-        if not more:
-            return affected
-        affected |= more
-
-
-_folders: list[tempfile.TemporaryDirectory[str]] = []  # Triton reads sources while it compiles
-
-
-@cache
 def load(ablation: Ablation) -> Kernels:
     """The launchers with the ablation in them.
 
     Raises:
         ArgumentError: if it finds nothing to change.
     """
-    sources = _sources()
-    changed = edited(ablation, sources)
-    files = _importers(changed, sources)
-    folder = tempfile.TemporaryDirectory(prefix="fa-ablation-")
-    _folders.append(folder)
-    home = f"fa_toolkit._ablated_{re.sub(r'[^a-z0-9]+', '_', ablation.name)}"
-    package = ModuleType(home)
-    package.__path__ = [folder.name]
-    sys.modules[home] = package
-    for name, source in sources.items():
-        if name in files:
-            text = changed.get(name, source)
-            (Path(folder.name) / f"{name}.py").write_text(text, encoding="utf-8")
-        else:
-            real = importlib.import_module(f"fa_toolkit.kernels.{name}")
-            sys.modules[f"{home}.{name}"] = real
-            setattr(package, name, real)
-    forward, backward = (importlib.import_module(f"{home}.{name}") for name in _DOORS)
+    modules = load_edited("fa_toolkit.kernels", _DOORS, ablation.edits, ablation.name)
+    forward, backward = (modules[name] for name in _DOORS)
     if ablation.launch is not None:
         for module in (forward, backward):
-            real_choice = module.choose_launch
+            real_choice = vars(module)["choose_launch"]
             vars(module)["choose_launch"] = _choosing(real_choice, ablation.launch)
     return Kernels(forward.flash_forward, backward.flash_backward)
 

@@ -1,32 +1,16 @@
 """The ablations: what is taken out of the shipped kernels, as named edits of their source.
 
 The kernels carry no switches for this. An edit says which text of which file is replaced; a launch
-edit says what another tile, number of warps or stages would be. `ablations` runs them.
+edit says what another tile, number of warps or stages would be. `ablations` times them.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..errors import ArgumentError
 from ..language import Text
-
-EVERY = "*"  # an edit of every file that the attention kernels are made of
-
-
-@dataclass(frozen=True)
-class Edit:
-    """`pattern`, a regular expression, becomes `new` wherever it stands in `file`."""
-
-    file: str
-    pattern: str
-    new: str
-
-    def applied(self, name: str, source: str) -> str:
-        """`source` of file `name` with the edit in it; unchanged if it is about another file."""
-        return re.sub(self.pattern, self.new, source) if self.file in (name, EVERY) else source
+from .editing import EVERY, Edit
 
 
 @dataclass(frozen=True)
@@ -104,23 +88,3 @@ _LAUNCHES = (
     ),
 )  # fmt: skip
 ABLATIONS: Mapping[str, Ablation] = {each.name: each for each in (SHIPPED, *_SOURCE, *_LAUNCHES)}
-
-
-def edited(ablation: Ablation, sources: Mapping[str, str]) -> dict[str, str]:
-    """The files that an ablation changes, {name: new source}.
-
-    Raises:
-        ArgumentError: if an edit finds nothing to change: the kernels moved on without it.
-    """
-    changed = dict(sources)
-    for edit in ablation.edits:
-        after = {name: edit.applied(name, source) for name, source in changed.items()}
-        if after == changed:
-            raise ArgumentError(
-                f"ablation {ablation.name!r}",
-                expected=Text(f"a source that has {edit.pattern}", f"源码里要有 {edit.pattern}"),
-                got=edit.file,
-                hint=Text("mend it in bench/edits.py", "在 bench/edits.py 里修正"),
-            )
-        changed = after
-    return {name: source for name, source in changed.items() if source != sources[name]}

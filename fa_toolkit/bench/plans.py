@@ -11,7 +11,7 @@ from ..language import Text
 from ..measured import Method
 from ..problem import AttentionProblem, Dtype
 
-Suite = Literal["forward", "backward", "decode", "memory", "host", "ablations"]
+Suite = Literal["forward", "backward", "decode", "memory", "host", "ablations", "timeline"]
 SUITES: tuple[Suite, ...] = get_args(Suite)
 Extent = Literal["quick", "default", "full"]
 
@@ -56,6 +56,7 @@ class Plan:
     memory: tuple[AttentionProblem, ...]
     host: AttentionProblem
     ablations: tuple[AttentionProblem, ...]
+    timeline: tuple[AttentionProblem, ...]
     extent: Extent = "default"
     providers: tuple[str, ...] = ()
     without: frozenset[str] = frozenset()
@@ -167,6 +168,12 @@ def plan_of(
             for mask in masks
             for n in (tuple(lengths) or (4096,))
         ),
+        timeline=tuple(
+            training_problem(d, n, mask, dtype, tokens=tokens)
+            for d in tuple(head_dims) or (128,)
+            for mask in masks
+            for n in (tuple(lengths) or (4096,))
+        ),
         extent=extent,
         providers=tuple(providers),
         without=frozenset() if extent == "full" else SLOW_TO_COMPILE - wanted,
@@ -188,6 +195,7 @@ def _only(plan: Plan, own: list[AttentionProblem]) -> Plan:
         memory=tuple(own),
         host=own[0],
         ablations=tuple(own),
+        timeline=tuple(own),
     )
 
 

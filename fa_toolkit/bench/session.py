@@ -6,6 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -166,6 +167,14 @@ def _pieces(plan: Plan, timer: Timer, on_gpu: bool) -> Iterator[Piece]:
             for pass_ in plan.passes or ("forward", "backward"):
                 made = _rows("speeds", measure_ablations, p, (pass_,), timer)
                 yield f"ablations {pass_} {case_name(p)}", made
+    if "timeline" in suites:
+        from .timeline import measure_timelines
+
+        for p in plan.timeline:
+            yield (
+                f"timeline {case_name(p)}",
+                partial(measure_timelines, p, timer, rounds=plan.method.rounds, seed=plan.seed),
+            )
 
 
 def _rows(

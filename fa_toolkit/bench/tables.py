@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from ..language import Text, say
-from ..measured import Memory, Run, Speed, label
+from ..measured import Memory, Run, Speed, case_name, label
 from ..measured.providers import OURS, PROVIDERS
 from .edits import ABLATIONS
 from .failures import said
@@ -36,6 +36,8 @@ _TITLES = {
                       "消融，{pass_}，N = {n}，D = {d}，{mask}"),
     "bills": Text("bytes asked of memory, counted and modelled", "向内存请求的字节，数出的与算出的"),
     "ceilings": Text("what this device reaches", "这台设备能达到的"),
+    "timelines": Text("inside the Hopper forward, {case}: median clocks since the event before",
+                      "Hopper 前向内部，{case}：距上一事件的时钟周期，取中位数"),
 }  # fmt: skip
 _COLUMNS = {
     "of_best": Text("ours / best other", "本工具包 / 最快的其他"),
@@ -53,7 +55,16 @@ _COLUMNS = {
     "ratio": Text("of standard", "与标准之比"),
     "what": Text("what", "项目"),
     "value": Text("measured", "实测"),
+    "event": Text("event", "事件"),
+    "clocks": Text("clocks", "周期"),
 }
+_STAMPED = Text(
+    "{steps:,} steps of {programs} programs; {plain:.4g} ms a call as shipped, {stamped:.4g} with stamps "
+    "({slower:+.1%}); {beside:.1%} of the exponentials run beside another group's products; least "
+    "clocks from one role to another: {skew}",
+    "{programs} 个程序实例的 {steps:,} 步；一次调用原样 {plain:.4g} 毫秒，加时间戳 {stamped:.4g} 毫秒"
+    "（{slower:+.1%}）；{beside:.1%} 的指数与另一组的乘积同时进行；角色之间相隔最少的周期：{skew}",
+)
 _NO_NUMBER = "—"
 _WHY = Text("{who}, N = {n}: {why}", "{who}，N = {n}：{why}")
 _NOISE = Text("Differences below {noise:.1%} are noise.", "相差不到 {noise:.1%} 的算噪声。")
@@ -81,6 +92,7 @@ def tables(run: Run) -> list[Table]:
         *_hosts(run),
         *_memories(run.memories),
         *_bills(run),
+        *_timelines(run),
     ]
     return found
 
@@ -88,7 +100,7 @@ def tables(run: Run) -> list[Table]:
 def footer(run: Run) -> list[str]:
     """Device and versions, method, what is missing and why."""
     lines = [run.provenance.line()]
-    if run.speeds and not run.bills:
+    if (run.speeds or run.timelines) and not run.bills:
         lines.append(f"{run.method.line()}. {say(_NOISE, noise=run.method.noise)}")
     if run.absent:
         names = "; ".join(f"{label(name)} ({why})" for name, why in run.absent.items())
@@ -238,3 +250,20 @@ def _ceilings(run: Run) -> list[Table]:
         scale, unit = (1e12, "TFLOP/s") if row.unit == "FLOP/s" else (1e9, "GB/s")
         table.rows.append([say(row.what), f"{row.value / scale:,.0f} {unit}"])
     return [table]
+
+
+def _timelines(run: Run) -> list[Table]:
+    found = []
+    for row in run.timelines:
+        table = Table(
+            say(_TITLES["timelines"], case=case_name(row.problem)),
+            [say(_COLUMNS["event"]), say(_COLUMNS["clocks"])],
+            [[event, f"{clocks:,.0f}"] for event, clocks in row.clocks.items()],
+        )
+        skew = ", ".join(f"{name} {clocks}" for name, clocks in row.skew.items())
+        table.notes.append(
+            say(_STAMPED, steps=row.steps, programs=row.programs, plain=row.plain_ms,
+                stamped=row.stamped_ms, slower=row.slowdown, beside=row.beside, skew=skew)
+        )  # fmt: skip
+        found.append(table)
+    return found

@@ -46,6 +46,7 @@ from .records import (
     Speed,
     counted_flops,
 )
+from .timeline import Span, Stamps, Timeline, spans
 
 __all__ = [
     "PROVIDERS",
@@ -60,7 +61,10 @@ __all__ = [
     "Provenance",
     "Ratio",
     "Run",
+    "Span",
     "Speed",
+    "Stamps",
+    "Timeline",
     "ablations",
     "bandwidths",
     "case_name",
@@ -82,5 +86,6 @@ __all__ = [
     "ratios",
     "run",
     "runs",
+    "spans",
     "speeds",
 ]

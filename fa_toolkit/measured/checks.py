@@ -10,6 +10,7 @@ from ..io_model import decode_traffic
 from ..language import Text, say
 from ..problem import AttentionProblem
 from .records import Ratio, Run, Speed, counted_flops
+from .timeline import CONSUMER, PRODUCER
 
 _MISSING = Text("{field} is missing", "缺少 {field}")
 _DATE = Text("date {date!r} is no ISO date", "日期 {date!r} 不是 ISO 格式")
@@ -24,11 +25,13 @@ _BOTH = Text(
     "{who}: {stated:g} for both passes does not lie between {low:g} and {high:g}",
     "{who}：两遍合计 {stated:g}，不在 {low:g} 与 {high:g} 之间",
 )
+#: clocks by which a stamp may come before what caused it: it is taken a few instructions later
+_APART = 100
 
 
 def problems_of(run: Run) -> list[str]:
     """What is wrong with `run`, a line each; empty if nothing is."""
-    return [*_provenance(run), *_rows(run), *_speeds(run), *_ratios(run)]
+    return [*_provenance(run), *_rows(run), *_speeds(run), *_ratios(run), *_timelines(run)]
 
 
 def last_place(value: float) -> float:
@@ -65,7 +68,7 @@ def _provenance(run: Run) -> Iterator[str]:
 
 def _rows(run: Run) -> Iterator[str]:
     counts = (*run.speeds, *run.memories, *run.hosts, *run.ceilings, *run.features, *run.ratios,
-              *run.bills)  # fmt: skip
+              *run.bills, *run.timelines)  # fmt: skip
     if not counts:
         yield say(_MISSING, field="rows")
     seen = set()
@@ -159,3 +162,24 @@ def _agrees(row: Ratio, at: int, flash_ms: float) -> bool:
         0.005 + last_place(row.eager_ms[at]) / row.eager_ms[at]
     )
     return abs(computed - row.fa2[at]) <= allowed
+
+
+def _timelines(run: Run) -> Iterator[str]:
+    """Stamps stand in the order of their events, of cases that were timed, by one clock."""
+    for row in run.timelines:
+        who = f"{row.problem}"
+        for name in ("plain_ms", "stamped_ms", "beside"):
+            value = getattr(row, name)
+            if not 0 < value < math.inf or (name == "beside" and value > 1):
+                yield say(_NUMBER, who=who, name=name, value=value)
+        for name, clocks in row.skew.items():
+            if clocks < -_APART:
+                yield say(_NUMBER, who=who, name=f"skew of {name}", value=clocks)
+    timed = {row.problem for row in run.timelines}
+    for each in run.stamps:
+        who = f"{each.role} {each.tile} {each.problem}"
+        moments = list(each.clocks.values())
+        if tuple(each.clocks) not in (CONSUMER, PRODUCER) or moments != sorted(moments):
+            yield say(_NUMBER, who=who, name="clocks", value=each.clocks)
+        if each.problem not in timed:
+            yield say(_MISSING, field=f"timeline of {each.problem}")

@@ -13,6 +13,7 @@ from ..language import Text
 from ..problem import AttentionProblem
 from .provenance import Method, Provenance
 from .records import Accuracy, Bill, Ceiling, Feature, Host, Memory, Ratio, Run, Speed
+from .timeline import Stamps, Timeline
 
 SCHEMA = "fa-measured/1"
 #: the lists of a run and what their rows are
@@ -25,6 +26,8 @@ ROWS: Mapping[str, type[Any]] = {
     "ratios": Ratio,
     "accuracies": Accuracy,
     "bills": Bill,
+    "timelines": Timeline,
+    "stamps": Stamps,
 }
 _TEXTS = {"what", "works", "providers", "title"}
 

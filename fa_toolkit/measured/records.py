@@ -13,6 +13,7 @@ from ..io_model import decode_traffic
 from ..language import Text, say
 from ..problem import AttentionProblem
 from .provenance import Method, Provenance
+from .timeline import Stamps, Timeline
 
 Pass = Literal["forward", "backward", "decode"]
 #: "burst": after a pause, tens of milliseconds; "sustained": back to back until the clock settles;
@@ -202,6 +203,8 @@ class Run:
     ratios: tuple[Ratio, ...] = ()
     accuracies: tuple[Accuracy, ...] = ()
     bills: tuple[Bill, ...] = ()
+    timelines: tuple[Timeline, ...] = ()
+    stamps: tuple[Stamps, ...] = ()
     absent: Mapping[str, str] = field(default_factory=dict, hash=False)
     left_out: tuple[str, ...] = ()
     complete: bool = True

@@ -10,11 +10,12 @@ from bench_fakes import FakeTimer
 
 import fa_toolkit.kernels as kernels
 from fa_toolkit.bench import ablations
-from fa_toolkit.bench.edits import ABLATIONS, EVERY, SHIPPED, Ablation, Edit, edited
+from fa_toolkit.bench.editing import EVERY, Edit, edited, sources_of
+from fa_toolkit.bench.edits import ABLATIONS, SHIPPED, Ablation
 from fa_toolkit.errors import ArgumentError
-from fa_toolkit.language import Text
 from fa_toolkit.problem import AttentionProblem
 
+SOURCES = sources_of("fa_toolkit.kernels", ("flash_forward", "flash_backward"))
 SOURCE = [each for each in ABLATIONS.values() if each.edits]
 interpreted = pytest.mark.skipif(
     kernels.mode() != "interpreter", reason="small sizes, in the interpreter"
@@ -23,24 +24,24 @@ interpreted = pytest.mark.skipif(
 
 @pytest.mark.parametrize("ablation", SOURCE, ids=lambda each: each.name)
 def test_every_edit_finds_its_place(ablation: Ablation) -> None:
-    changed = edited(ablation, ablations._sources())
+    changed = edited(ablation.edits, SOURCES, ablation.name)
     assert changed
     for name, source in changed.items():
         compile(source, name, "exec")
 
 
 def test_the_natural_exponential_leaves_no_base_two_behind() -> None:
-    sources = ablations._sources()
-    changed = {**sources, **edited(ABLATIONS["natural exponential"], sources)}
-    assert any("tl.exp2(" in source for source in sources.values())
+    natural = ABLATIONS["natural exponential"]
+    changed = {**SOURCES, **edited(natural.edits, SOURCES, natural.name)}
+    assert any("tl.exp2(" in source for source in SOURCES.values())
     assert not any("exp2(" in source or "log2(" in source.replace("math.log2(math.e)", "")
                    for source in changed.values())  # fmt: skip
 
 
 def test_an_edit_that_finds_nothing_is_an_error() -> None:
-    stale = Ablation("stale", Text("a", "甲"), (Edit(EVERY, "no such text anywhere", ""),))
+    stale = Edit(EVERY, "no such text anywhere", "")
     with pytest.raises(ArgumentError, match="stale"):
-        edited(stale, ablations._sources())
+        edited([stale], SOURCES, "stale")
 
 
 @interpreted

@@ -41,7 +41,15 @@ def test_suites() -> None:
     assert plan_of().passes == ("forward", "backward")
     with pytest.raises(ArgumentError, match="forwards"):
         plan_of(suites=["forwards"])
-    assert set(SUITES) == {"forward", "backward", "decode", "memory", "host", "ablations"}
+    assert set(SUITES) == {
+        "forward",
+        "backward",
+        "decode",
+        "memory",
+        "host",
+        "ablations",
+        "timeline",
+    }
 
 
 def test_a_sequence_longer_than_all_tokens_is_one_sequence() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import hopper_mutants_backward as backward
 import hopper_mutants_forward as forward
 from hopper_simulator_cases import Case, Mistake, run_backward, run_forward
@@ -26,12 +24,12 @@ def cases(which: str) -> list[Case]:
     return list(dict.fromkeys([*always, *filter(None, own)]))
 
 
-def notice(name: str, folder: Path) -> str:
+def notice(name: str) -> str:
     """What the first run that goes wrong says; nothing if all go well."""
     mistake = EVERY[name]
     is_backward = name.startswith("backward")
     run, rest = (run_backward, backward.CASES) if is_backward else (run_forward, forward.CASES)
-    modules = plant(mistake.edits, folder, ["backward_call" if is_backward else "forward_call"])
+    modules = plant(mistake.edits, ["backward_call" if is_backward else "forward_call"])
     for case in (*filter(None, [mistake.case]), *rest):
         try:
             run(modules, case)

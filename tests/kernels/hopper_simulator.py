@@ -131,6 +131,7 @@ class Machine:
         self.main = greenlet.getcurrent()
         self._running: Actor | None = None
         self.stored: set[Any] = set()  # places in memory that a copy has written
+        self.moment = 0  # what a clock shows: operations so far
 
     # ------------------------------------------------------------------ seen by the language
     @property
@@ -141,6 +142,7 @@ class Machine:
 
     def step(self) -> None:
         """Here another actor may go on."""
+        self.moment += 1
         if self.random.random() < 0.4:
             self.main.switch()
 

@@ -7,14 +7,9 @@ kernel in Gluon, the simulator runs that kernel's source instead.
 from __future__ import annotations
 
 import functools
-import importlib
-import importlib.util
 import inspect
-import itertools
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -30,11 +25,10 @@ from triton.experimental.gluon.language.nvidia import hopper as gluon_hopper
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 from triton.language.core import constexpr
 
-import fa_toolkit.kernels as kernels
+from fa_toolkit.bench import editing
 
-FOLDER = Path(kernels.__file__).parent / "hopper"
+PACKAGE = "fa_toolkit.kernels.hopper"
 LAUNCH_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
-_NUMBERS = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -47,32 +41,21 @@ class Edit:
 
 
 def plant(
-    edits: Sequence[Edit], folder: Path, doors: Sequence[str] = ("forward_call", "backward_call")
+    edits: Sequence[Edit], doors: Sequence[str] = ("forward_call", "backward_call")
 ) -> dict[str, ModuleType]:
-    """The modules of the Hopper folder that `doors` need, by their names, with `edits` made."""
-    name = f"fa_toolkit.kernels._hopper_{next(_NUMBERS)}"
-    place = folder / name.rpartition(".")[2]
-    place.mkdir()
-    texts = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py")}
+    """The modules of the Hopper folder that `doors` need, by their names, with `edits` made.
+
+    All of them are loaded anew: what one remembers of a call is not for the others.
+    """
+    sources = editing.sources_of(PACKAGE, doors)
+    made = []
     for edit in edits:
-        holders = [key for key in texts if key.startswith(edit.files) and edit.old in texts[key]]
-        times = sum(texts[key].count(edit.old) for key in holders)
+        holders = [n for n in sources if n.startswith(edit.files) and edit.old in sources[n]]
+        times = sum(sources[name].count(edit.old) for name in holders)
         assert times == 1, f"{edit.old!r} occurs {times} times in {edit.files}*.py: {holders}"
-        texts[holders[0]] = texts[holders[0]].replace(edit.old, edit.new)
-    for key, text in texts.items():
-        text = text.replace("fa_toolkit.kernels.hopper.", f"{name}.")
-        (place / key).write_text(text, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(
-        name, place / "__init__.py", submodule_search_locations=[str(place)]
-    )
-    assert spec and spec.loader
-    sys.modules[name] = package = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(package)
-    for door in doors:
-        importlib.import_module(f"{name}.{door}")
-    own = f"{name}."
-    found = {key.removeprefix(own): sys.modules[key] for key in sys.modules if key.startswith(own)}
-    _simulate(found)
+        made.append(editing.Edit.of_text(holders[0], edit.old, edit.new))
+    found = editing.load_edited(PACKAGE, sources, made, "planted")
+    simulate(found)
     return found
 
 
@@ -162,7 +145,8 @@ class SimulatedKernel:
         return Scalar(value) if type(value) is int and not is_constant else value
 
 
-def _simulate(modules: dict[str, ModuleType]) -> None:
+def simulate(modules: dict[str, ModuleType]) -> None:
+    """Their kernels run in the simulator from now on: those of modules that were loaded anew."""
     tables: dict[str, _Names] = {}
     for module in modules.values():
         _Names(module, tables)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
@@ -51,6 +52,7 @@ def _full(shape: Sequence[int], value: Any, dtype: Any, layout: Any = None) -> R
 # ------------------------------------------------------------------ inline assembly
 _NAMED = re.compile(r"bar(?:rier)?\.(?:cta\.)?(sync|arrive) (\d+|\$1), (\d+);")
 _PAIR = re.compile(r"cvt\.rn\.(bf16|f16)x2\.f32 \$0, \$2, \$1;")
+_STAMP = re.compile(r".*%clock; mov\.u32 what, (\d+); .* and\.b64 past, next, (\d+);")
 _UNARY = {"lg2.approx.f32": torch.log2, "ex2.approx.ftz.f32": torch.exp2}
 
 
@@ -71,9 +73,29 @@ def _inline(text: str, constraints: str, args: Sequence[Register], **_: Any) -> 
         return Register((high << 16) | (low & 0xFFFF))
     if found := re.fullmatch(r"(\S+) \$0, \$1;", text):
         return Register(_UNARY[found[1]](args[0].x))
+    if found := _STAMP.match(text):
+        return _stamp(args[0].x, int(found[1]), int(found[2]))
     if re.search(r"@\w+ st\.volatile", text) and text.endswith("mov.b32 $0, $1; }"):
         return args[0]  # a store that is never done
     raise NotImplementedError(f"the simulator does not know this inline assembly: {text}")
+
+
+def _stamp(at: torch.Tensor, event: int, inside: int) -> Register:
+    """(event, moment) where thread 0 points; the next place, 0 past the region's end and from then on."""
+    machine().step()
+    place = int(at[0])
+    check(not at[1:].any(), "a stamp of more than one thread")
+    if place:
+        (ctypes.c_uint32 * 2).from_address(place)[:] = event, machine().moment
+    after = place + 8 if place and (place + 8) & inside else 0
+    return Register(torch.where(torch.arange(at.numel()) == 0, after, 0))
+
+
+def _cast(x: Any, dtype: Any) -> Any:
+    """A pointer as a number is where its memory lies; other values are wide enough as they are."""
+    if isinstance(x, Pointer):
+        return Register(torch.tensor(x.memory.data_ptr() + x.at * x.memory.element_size()))
+    return x
 
 
 # ------------------------------------------------------------------ memory
@@ -218,7 +240,7 @@ gl = SimpleNamespace(
     **dict.fromkeys(("SliceLayout", "SwizzledSharedLayout", "AutoLayout"), _token),
     NVMMASharedLayout=SimpleNamespace(get_default_for=_token),
     constexpr=lambda x: x, static_range=range, static_assert=lambda rule, *_: check(rule, "assert"),
-    to_tensor=lambda x: Scalar(x) if type(x) is int else x, cast=lambda x, _: x,
+    to_tensor=lambda x: Scalar(x) if type(x) is int else x, cast=_cast,
     program_id=_actor_index, num_programs=lambda _: Scalar(machine().actor.program.count),
     arange=lambda a, b, layout=None: Register(torch.arange(a, b, dtype=torch.int32)),
     zeros=lambda shape, dtype, layout=None: _full(shape, 0, dtype), full=_full, where=_where,
