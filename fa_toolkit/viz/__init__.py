@@ -25,6 +25,7 @@ _NAMES = {
     "tile_walk": "figures.walk",
     "traffic_bars": "figures.traffic",
     "scrub": "sliders",
+    "stage_timeline": "figures.stages",
     "stepper": "softmax_stepper",
     "tile_player": "flash_tiles",
     "traffic_player": "hbm_traffic",
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from .figures.rates import peak_memory, rate_lines
     from .figures.roofline import roofline_figure
     from .figures.softmax import softmax_bars
+    from .figures.stages import stage_timeline
     from .figures.tiles import score_tiles
     from .figures.traffic import traffic_bars
     from .figures.walk import tile_walk
