@@ -18,7 +18,7 @@ from ..problem import AttentionProblem
 from .checking import make_inputs
 from .editing import load_edited
 from .failures import WrongOutput
-from .stamp_reading import rows_of, steps_of
+from .stamp_reading import Step, rows_of, steps_of
 from .stamps import REGION, STAMPED
 from .timing import Timer
 
@@ -42,9 +42,20 @@ class Launcher:
 @cache
 def load_stamped() -> tuple[Any, Launcher]:
     """The module of the launcher with stamps in its kernel, and what hands it the buffer."""
-    module: Any = load_edited(PACKAGE, [DOOR], STAMPED, "stamped")[DOOR]
+    module = load_edited(PACKAGE, [DOOR], STAMPED, "stamped")[DOOR]
+    return module, handing_buffer(module)
+
+
+def handing_buffer(module: Any) -> Launcher:
+    """From now on the launcher in that module gives its kernel a buffer too."""
     module.hopper_forward_kernel = launcher = Launcher(module.hopper_forward_kernel)
-    return module, launcher
+    return launcher
+
+
+def read(buffer: Tensor, roles: int) -> list[list[list[Step]]]:
+    """The steps of each role of each program."""
+    programs = buffer.view(-1, roles, _WORDS // 2, 2).tolist()
+    return [[steps_of(role) for role in program] for program in programs]
 
 
 def stamp_buffer(programs: int, roles: int, device: torch.device | str) -> Tensor:
@@ -87,8 +98,7 @@ def measure_timelines(
             times[module].append(statistics.median(timer.burst(prepared)))
     launcher.buffer.zero_()
     call(stamped)()
-    words = launcher.buffer.view(programs, roles, _WORDS // 2, 2).tolist()
-    seen = [[steps_of(role) for role in program] for program in words]
+    seen = read(launcher.buffer, roles)
     plain_ms, stamped_ms = (round(statistics.median(times[m]), 5) for m in (plain, stamped))
     return rows_of(problem, seen, plain_ms=plain_ms, stamped_ms=stamped_ms)
 

@@ -35,9 +35,15 @@ from machine_waits import arrivals_beside_loads
 from triton import knobs
 from triton.runtime import driver
 
+from fa_toolkit.bench import timeline
+from fa_toolkit.bench.editing import load_edited
+from fa_toolkit.bench.stamps import STAMPED
+
 #: length of rows and keys where a case says nothing
 LENGTH = 4096
-CASE = re.compile(r"(forward|backward)-(\d+)-(causal|full)(?:-N(\d+)(?:x(\d+))?)?(-fp16)?(-dlse)?")
+CASE = re.compile(
+    r"(stamped-)?(forward|backward)-(\d+)-(causal|full)(?:-N(\d+)(?:x(\d+))?)?(-fp16)?(-dlse)?"
+)
 SMS = 132
 _LINE = re.compile(r"^(\.L_x_\d+):|^\s+/\*[0-9a-f]+\*/\s+([^;]*);", re.M)
 
@@ -101,11 +107,35 @@ def loops(code: str) -> list[dict[str, Any]]:
             "spills": sum(bool(re.search(r"\b(LDL|STL)\b", line)) for line in body),
             "exponentials": sum("MUFU.EX2" in line for line in body),
             "beside": exponentials_beside_products(body),
+            "stamps": stamps_among(body),
             # the logarithm of a row's sum: it goes round once for each tile of rows, not of keys
             "of_rows": any("MUFU.LG2" in line for line in body),
         }
         for _, _, body in inner
     ]
+
+
+#: what a stamp of a consumer's step stands between
+_MARKS = {
+    "turn": r"BAR\.SYNC\S* 0x[89], 0x100",
+    "product": r"HGMMA",
+    "S": r"DEPBAR\.LE gsb0, 0x1",
+    "exponential": r"MUFU\.EX2",
+    "slot": r"SYNCS\.PHASECHK",
+    "P V": r"DEPBAR\.LE gsb0, 0x0",
+    "clock": r"SR_CLOCKLO",
+}
+
+
+def stamps_among(body: list[str]) -> str:
+    """The order of clock readings and of what they time, from the first reading on; repeats once."""
+    found = [name for line in body for name, text in _MARKS.items() if re.search(text, line)]
+    start = found.index("clock") if "clock" in found else 0
+    turned = found[start:] + found[:start]
+    kept = [
+        x for x, before in zip(turned, ["", *turned], strict=False) if x == "clock" or x != before
+    ]
+    return ", ".join(kept)
 
 
 def exponentials_beside_products(body: list[str]) -> float:
@@ -118,18 +148,25 @@ def exponentials_beside_products(body: list[str]) -> float:
 
 
 def compile_case(name: str) -> dict[str, Any]:
-    """`forward-128-causal`, `backward-64-full-N512x300-fp16`: pass, width, mask, lengths, dtype."""
+    """`forward-128-causal`, `backward-64-full-N512x300-fp16`: pass, width, mask, lengths, dtype.
+
+    `stamped-forward-...`: with the edits of `fa_toolkit.bench.stamps`.
+    """
     found = CASE.fullmatch(name)
     assert found, name
-    which, d, causal = found[1], int(found[2]), found[3] == "causal"
-    nq = int(found[4] or LENGTH)
-    nk = int(found[5] or nq)
-    dtype = DTYPES["fp16" if found[6] else "bf16"]
+    which, d, causal = found[2], int(found[3]), found[4] == "causal"
+    nq = int(found[5] or LENGTH)
+    nk = int(found[6] or nq)
+    dtype = DTYPES["fp16" if found[7] else "bf16"]
     q = torch.empty(1, 4, nq, d, dtype=dtype)
     k, v = (torch.empty(1, 2, nk, d, dtype=dtype) for _ in "kv")
     options = {"causal": causal, "scale": d**-0.5}
     Warmup.asked, Warmup.compiled = f"hopper_{which}_kernel", None
-    call = importlib.import_module(f"fa_toolkit.kernels.hopper.{which}_call")
+    call: Any = importlib.import_module(f"fa_toolkit.kernels.hopper.{which}_call")
+    if found[1]:
+        call = load_edited(timeline.PACKAGE, [timeline.DOOR], STAMPED, "stamped")[timeline.DOOR]
+        call.hopper_forward_kernel = Warmup(call.hopper_forward_kernel)
+        timeline.handing_buffer(call)
     home = "configuration" if which == "forward" else "backward_configuration"
     choose = importlib.import_module(f"fa_toolkit.kernels.hopper.{home}")
     with no_gpu():
@@ -137,7 +174,7 @@ def compile_case(name: str) -> dict[str, Any]:
             call.hopper_forward(q, k, v, **options)
         else:
             lse = torch.empty(1, 4, nq)
-            call.hopper_backward(q, k, v, q, lse, q, dlse=lse if found[7] else None, **options)
+            call.hopper_backward(q, k, v, q, lse, q, dlse=lse if found[8] else None, **options)
     config = getattr(choose, f"{which}_config")(d, nq, nk, causal)
     groups = getattr(config, "groups", 2)
     return {

@@ -67,7 +67,7 @@ def _found(name: str, names: tuple[str, ...]) -> dict[str, Any]:
 
 def _is_of_tiles(name: str, loop: dict[str, Any]) -> bool:
     """Not the loop over rows: in the forward it rescales, two exponentials more than those of P."""
-    return name.startswith("backward") or (not loop["of_rows"] and loop["exponentials"] % 8 == 2)
+    return "backward" in name or (not loop["of_rows"] and loop["exponentials"] % 8 == 2)
 
 
 def _is_as_it_should(name: str, found: dict[str, Any]) -> None:
@@ -101,3 +101,20 @@ def test_compiles_as_it_should(name: str) -> None:
 @pytest.mark.parametrize("name", MORE)
 def test_compiles_as_it_should_more(name: str) -> None:
     _is_as_it_should(name, _found(name, MORE))
+
+
+#: the first reading of a step's clock, and what stands between the others
+STAMPS = "clock, turn, clock, product, clock, S, clock, exponential, clock, slot, clock, P V, clock"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["stamped-forward-128-full", "stamped-forward-128-causal"])
+def test_stamps_stand_where_they_say(name: str) -> None:
+    """No spill comes with them, and the assembler moved no reading of the clock past what it times."""
+    found = _batch(("stamped-forward-128-full", "stamped-forward-128-causal"))[name]
+    assert not found["serialised"] and not found["unset"] and not found["early"]
+    inner = [loop for loop in found["loops"] if _is_of_tiles(name, loop)]
+    assert len(inner) == found["groups"]
+    for loop in inner:
+        assert loop["spills"] == 0 and loop["beside"] == 1, loop
+        assert loop["stamps"] == STAMPS

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from made_up_timeline import TIMELINE, stamps
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text as Label
@@ -48,6 +49,7 @@ FIGURES: dict[str, Callable[..., Figure]] = {
         AttentionProblem(len_q=100, len_k=180, causal=True), TileShape(32, 16), **k
     ),
     "softmax": lambda **k: viz.softmax_bars([1, 2, 3, 4], 2, **k),
+    "stages": lambda **k: viz.stage_timeline(TIMELINE, stamps(), where="a made-up GPU", **k),
     "softmax-many": lambda **k: viz.softmax_bars(list(range(12)), 6, **k),
     "growth": lambda **k: viz.memory_growth(measured={"standard": {1024: 4e7}}, **k),
     "pointers-1d": lambda **k: viz.pointer_grid(50, 16, 3, **k),
@@ -141,6 +143,19 @@ def test_kinds_of_tiles_are_told_apart_only_where_there_are_several() -> None:
         assert ("skipped: 6" in said, "All 16 tiles" in said) == (told, not told)
 
 
+def test_stages_are_named_by_their_tile_and_end_where_their_role_looked() -> None:
+    figure = viz.stage_timeline(TIMELINE, stamps(), lang="en", theme="light")
+    [ax] = figure.axes
+    names = [text.get_text() for text in ax.texts]
+    # a step makes the scores of its own tile and P V of the tile before; copies are a step ahead
+    assert names.count("S 12") == names.count("PV 11") == names.count("p 12") == 2
+    assert names.count("K 13") == names.count("V 12") == 1
+    hatched = [bar for bar in ax.patches if bar.get_hatch()]
+    assert len(hatched) == 16
+    assert {round(bar.get_width()) for bar in hatched} == {760}
+    assert "A step takes 2,400 clocks; 81% of the exponentials" in figure.fa_alt  # type: ignore[attr-defined]
+
+
 def test_lanes_point_where_strides_say() -> None:
     mine = lanes((6, 10), (4, 8), (1, 1), (12, 1))
     assert len(mine) == 32 and [lane.offset for lane in mine if lane.live] == [56, 57, 68, 69]
@@ -171,6 +186,7 @@ def test_moments_replay_the_trace() -> None:
         lambda: viz.roofline_figure("h200", {"x": -1.0}),
         lambda: viz.tile_walk(_trace(), 99),
         lambda: viz.softmax_bars("a, b"),
+        lambda: viz.stage_timeline(TIMELINE, []),
         lambda: ladder_figure("a100-40", theme="sepia"),  # type: ignore[arg-type]
     ],
 )

@@ -75,7 +75,7 @@ def stage_timeline(
     with sheet(9.6, _HEIGHT, theme=theme, lang=lang, figure=figure) as page:
         headline(page, _TITLE, _FINDING, n=f"{p.len_k:,}", d=p.head_dim, mask=say(_MASK[p.causal]),
                  step=f"{timeline.clocks['step']:,.0f}", beside=f"{timeline.beside:.0%}")  # fmt: skip
-        ax = axes(page, 0.13, 0.985, top=0.85, bottom=1.3)
+        ax = axes(page, 0.13, 0.965, top=0.85, bottom=1.3)
         ax.set_xlim(0, end)
         ax.set_ylim(2 * len(groups) + 0.75, -0.6)
         ax.set_yticks([])
