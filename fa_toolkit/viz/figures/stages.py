@@ -6,6 +6,7 @@ Draws `measured.Stamps`. A bar that ends where its end was only looked for is op
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -135,7 +136,7 @@ def _bar(
 ) -> None:  # fmt: skip
     """One stage; its name inside if there is room. `latest`: pale and hatched."""
     paint = colour(ink, theme)
-    form = (
+    form: dict[str, Any] = (
         {"facecolor": (paint, RESTING), "edgecolor": paint, "hatch": "///", "lw": 0.6}
         if latest
         else {"color": paint, "ec": colour("page", theme), "lw": 0.6}
