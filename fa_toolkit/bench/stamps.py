@@ -62,12 +62,10 @@ def _before(file: str, old: str, event: str, indent: str = "    ") -> Edit:
 _STEPS, _CONSUMER, _PRODUCER = "forward_steps", "forward_consumer", "forward_producer"
 _IMPORTS = "from .protocol import "
 _VALUES = "        acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))\n    release(shared.empty.index(slot))\n    acc ="
-_WHOLE_STATE = "pairs, acc, m_i, l_i, slot, phase = step("
-_SLOT_STATE = "slot, phase = load_kv(k_desc"
 
 STAMPED: tuple[Edit, ...] = (
     # where stamps go
-    Edit("protocol", r"\Z", _FUNCTIONS.replace("\\", r"\\")),
+    Edit("protocol", r"\Z", _FUNCTIONS),
     Edit.of_text("schedule", "    counter_ptr: Any  #", "    stamps_ptr: Any\n    counter_ptr: Any  #"),
     Edit.of_text("forward", "row_tiles, total, section, unit,\n    # constexprs",
                  "row_tiles, total, section, unit, stamps_ptr,\n    # constexprs"),
@@ -86,7 +84,7 @@ STAMPED: tuple[Edit, ...] = (
         "    release", f"    at = stamp(at, {EVENTS['values']})\n    release")),
     Edit.of_text(_STEPS, "return pairs_of(p, shared.v.dtype), acc,", "return at, pairs_of(p, shared.v.dtype), acc,"),
     Edit.of_text(_CONSUMER, _IMPORTS, _IMPORTS + "first_stamp, stamp, "),
-    Edit("forward_consumer", r"pairs, acc, m_i, l_i, slot, phase = step\((\s+)turn,",
+    Edit(_CONSUMER, r"pairs, acc, m_i, l_i, slot, phase = step\((\s+)turn,",
          r"at, pairs, acc, m_i, l_i, slot, phase = step(\1at, turn,"),
     Edit.of_text(_CONSUMER, "    # step: load_q\n    held =",
                  "    at = first_stamp(work.stamps_ptr, GROUP, plan.groups + 1, 4)\n    # step: load_q\n    held ="),

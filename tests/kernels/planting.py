@@ -1,13 +1,11 @@
 """Plants a bug in the source of the kernels: one text replaced, everything loaded beside the real.
 
-The files are loaded anew under other names, so that a bug in a shared one reaches both
-launchers and the real modules stay as they are.
+A bug in a file that launchers share reaches all of them, and the real modules stay as they are.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib.util
 import json
 import os
 import sys
@@ -19,9 +17,10 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
-import fa_toolkit.kernels as kernels
+from fa_toolkit.bench.editing import Edit, load_edited, sources_of
 from fa_toolkit.kernels.configuration import LaunchPlan, choose_launch
 
+PACKAGE = "fa_toolkit.kernels"
 FILES = (
     "tiles",
     "call",
@@ -33,7 +32,6 @@ FILES = (
     "flash_varlen",
 )
 BACKWARD = ("tiles", "backward_delta", "backward_dkdv", "backward_dq", "flash_backward")
-FOLDER = Path(kernels.__file__).parent
 
 
 @dataclass(frozen=True)
@@ -47,29 +45,20 @@ class Bug:
 
 def backward_bug(old: str, new: str) -> Bug:
     """The bug in whichever file of the backward pass holds `old`."""
-    holders = [name for name in BACKWARD if old in (FOLDER / f"{name}.py").read_text("utf-8")]
+    sources = sources_of(PACKAGE, BACKWARD)
+    holders = [name for name in BACKWARD if old in sources[name]]
     assert len(holders) == 1, f"{old!r} is in {holders}"
     return Bug(holders[0], old, new)
 
 
-def plant(bug: Bug | None, folder: Path) -> dict[str, ModuleType]:
+def plant(bug: Bug | None) -> dict[str, ModuleType]:
     """All files with the bug in one of them, or with none."""
-    loaded = {}
-    for name in FILES:
-        source = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
-        if bug and bug.file == name:
-            assert source.count(bug.old) == 1, f"{bug.old!r} occurs {source.count(bug.old)} times"
-            source = source.replace(bug.old, bug.new)
-        for shared in FILES:
-            source = source.replace(f"from .{shared} import", f"from ._planted_{shared} import")
-        path = folder / f"_planted_{name}.py"
-        path.write_text(source, encoding="utf-8")
-        spec = importlib.util.spec_from_file_location(f"fa_toolkit.kernels.{path.stem}", path)
-        assert spec and spec.loader
-        loaded[name] = module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module
-        spec.loader.exec_module(module)
-    return loaded
+    edits = []
+    if bug is not None:
+        times = sources_of(PACKAGE, FILES)[bug.file].count(bug.old)
+        assert times == 1, f"{bug.old!r} occurs {times} times"
+        edits = [Edit.of_text(bug.file, bug.old, bug.new)]
+    return load_edited(PACKAGE, FILES, edits, "planted")
 
 
 def on_grids(
