@@ -11,7 +11,7 @@ TIMELINE = Timeline(
     PROBLEM, 0.2, 0.206, 132, 4000,
     {"turn": 300.0, "issued": 200.0, "scores": 700.0, "exponentials": 700.0, "filled": 20.0,
      "values": 40.0, "begun": 440.0, "step": 2400.0, "empty": 700.0, "asked": 40.0, "arrived": 900.0},
-    0.81, {"turn": 3, "filled": 40}, 17,
+    {"turn": 3, "filled": 40}, 17,
 )  # fmt: skip
 
 

@@ -96,7 +96,6 @@ def rows_of(
     timeline = Timeline(
         problem, plain_ms, stamped_ms, len(seen), len(between["step"]),
         {name: statistics.median(values) for name, values in between.items()},
-        round(statistics.median(beside(roles) for roles in programs), 4),
         _skew(programs), shown,
     )  # fmt: skip
     rows = tuple(_shown(problem, programs[shown], windows[shown]))
@@ -136,24 +135,6 @@ def _between(seen: Sequence[Sequence[Steps]]) -> dict[str, list[int]]:
                 if first == CONSUMER[0]:
                     found.setdefault("step", []).append(since(again, step.clocks[first]))
     return found
-
-
-def beside(roles: Roles) -> float:
-    """Part of the groups' exponentials during which another group has products under way."""
-    *groups, _ = roles
-    origin = next(iter(groups[0].values())).clocks["begun"]
-
-    def spans(steps: Mapping[int, Step], first: str, last: str) -> list[tuple[int, int]]:
-        return [tuple(since(s.clocks[at], origin) for at in (first, last)) for s in steps.values()]  # type: ignore[misc]
-
-    together = whole = 0
-    for group in groups:
-        others = [other for other in groups if other is not group]
-        products = [span for other in others for span in spans(other, "turn", "values")]
-        for begin, end in spans(group, "scores", "exponentials"):
-            whole += end - begin
-            together += sum(max(0, min(end, b) - max(begin, a)) for a, b in products)
-    return together / whole
 
 
 def _skew(programs: Sequence[Roles]) -> dict[str, int]:

@@ -60,10 +60,9 @@ _COLUMNS = {
 }
 _STAMPED = Text(
     "{steps:,} steps of {programs} programs; {plain:.4g} ms a call as shipped, {stamped:.4g} with stamps "
-    "({slower:+.1%}); {beside:.1%} of the exponentials run beside another group's products; least "
-    "clocks from one role to another: {skew}",
+    "({slower:+.1%}); least clocks from one role to another: {skew}",
     "{programs} 个程序实例的 {steps:,} 步；一次调用原样 {plain:.4g} 毫秒，加时间戳 {stamped:.4g} 毫秒"
-    "（{slower:+.1%}）；{beside:.1%} 的指数与另一组的乘积同时进行；角色之间相隔最少的周期：{skew}",
+    "（{slower:+.1%}）；角色之间相隔最少的周期：{skew}",
 )
 _NO_NUMBER = "—"
 _WHY = Text("{who}, N = {n}: {why}", "{who}，N = {n}：{why}")
@@ -263,7 +262,7 @@ def _timelines(run: Run) -> list[Table]:
         skew = ", ".join(f"{name} {clocks}" for name, clocks in row.skew.items())
         table.notes.append(
             say(_STAMPED, steps=row.steps, programs=row.programs, plain=row.plain_ms,
-                stamped=row.stamped_ms, slower=row.slowdown, beside=row.beside, skew=skew)
+                stamped=row.stamped_ms, slower=row.slowdown, skew=skew)
         )  # fmt: skip
         found.append(table)
     return found

@@ -25,8 +25,8 @@ _BOTH = Text(
     "{who}: {stated:g} for both passes does not lie between {low:g} and {high:g}",
     "{who}：两遍合计 {stated:g}，不在 {low:g} 与 {high:g} 之间",
 )
-#: clocks by which a stamp may come before what caused it: it is taken a few instructions later
-_APART = 100
+#: clocks after a copy's arrival within which the producer, asleep at its barrier, stamps it
+_WAKING = 250
 
 
 def problems_of(run: Run) -> list[str]:
@@ -168,13 +168,12 @@ def _timelines(run: Run) -> Iterator[str]:
     """Stamps stand in the order of their events, of cases that were timed, by one clock."""
     for row in run.timelines:
         who = f"{row.problem}"
-        for name in ("plain_ms", "stamped_ms", "beside"):
+        for name in ("plain_ms", "stamped_ms"):
             value = getattr(row, name)
-            if not 0 < value < math.inf or (name == "beside" and value > 1):
+            if not 0 < value < math.inf:
                 yield say(_NUMBER, who=who, name=name, value=value)
-        for name, clocks in row.skew.items():
-            if clocks < -_APART:
-                yield say(_NUMBER, who=who, name=f"skew of {name}", value=clocks)
+        if row.skew["filled"] < -_WAKING:
+            yield say(_NUMBER, who=who, name="skew of filled", value=row.skew["filled"])
     timed = {row.problem for row in run.timelines}
     for each in run.stamps:
         who = f"{each.role} {each.tile} {each.problem}"

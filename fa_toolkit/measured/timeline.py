@@ -12,12 +12,13 @@ from typing import Literal
 
 from ..problem import AttentionProblem
 
-#: the events of a consumer's step over one tile of keys, in order: it begins; its turn has come; both
-#: products are issued; its scores are done; p is; the next slot was seen full; P V is seen done
+#: the events of a consumer's step over one tile of keys, in order: it begins; it asks for its turn;
+#: both products are issued; its scores are done; p is; the next slot was seen full; P V is seen done.
+#: "turn" is read right behind the barrier, which does not always hold the reading up: see `Timeline.skew`
 CONSUMER = ("begun", "turn", "issued", "scores", "exponentials", "filled", "values")
 #: the events of the producer for one slot: it was seen empty; copies are asked for; they arrived
 PRODUCER = ("empty", "asked", "arrived")
-Stage = Literal["copy", "turn", "scores", "exponentials", "values"]
+Stage = Literal["copy", "scores", "exponentials", "values"]
 
 
 @dataclass(frozen=True)
@@ -29,10 +30,10 @@ class Timeline:
         programs, steps: how many programs and steps the medians are over.
         clocks: event -> median clocks since the event before it in the same role; "step": from one
             "begun" to the next.
-        beside: part of the groups' exponentials that runs while another group's products are under
-            way, from its turn until P V is seen done.
-        skew: the fewest clocks by which a group has its turn after another passed it on, and a
-            slot is seen full after its copy arrived: about 0 or more if all roles share one clock.
+        skew: the fewest clocks from one role's stamp to another's that must follow. "filled": from
+            a copy's arrival until a group sees the slot full; below 0 by what the producer needs to
+            wake up. "turn": from a group's passing on of its turn to the other's "turn"; far below
+            0 on an H200, as if the barrier did not hold the reading up, so no stage rests on it.
         program: the one that `Stamps` show: its steps take what they take most often.
     """
 
@@ -42,7 +43,6 @@ class Timeline:
     programs: int
     steps: int
     clocks: Mapping[str, float] = field(hash=False)
-    beside: float
     skew: Mapping[str, int] = field(hash=False)
     program: int
     run: str = ""
@@ -84,8 +84,7 @@ class Span:
 #: stage -> events it lies between, and whether its end is only seen when the role looks
 _STAGES: Mapping[Stage, tuple[str, str, bool]] = {
     "copy": ("asked", "arrived", False),
-    "turn": ("begun", "turn", False),
-    "scores": ("turn", "scores", False),
+    "scores": ("begun", "scores", False),
     "exponentials": ("scores", "exponentials", False),
     "values": ("scores", "values", True),
 }
@@ -94,8 +93,9 @@ _STAGES: Mapping[Stage, tuple[str, str, bool]] = {
 def spans(rows: Iterable[Stamps]) -> list[Span]:
     """The stages that follow from stamps, role by role.
 
-    The tensor cores take a group's two products one after the other, so P V is not begun before
-    the scores are done; when it ends is seen only by who waits for it, after the exponentials.
+    S lasts from when its group is ready until it is there, a wait for the turn or for the tensor
+    cores included. P V comes behind it: when that ends is seen only by who waits for it, after the
+    exponentials.
 
     Example:
         >>> row = Stamps(AttentionProblem(), "producer", 3, {"empty": 0, "asked": 20, "arrived": 900})

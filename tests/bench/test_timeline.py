@@ -6,7 +6,7 @@ import pytest
 from made_up_timeline import PROBLEM
 
 from fa_toolkit.bench.editing import edited, sources_of
-from fa_toolkit.bench.stamp_reading import SHOWN, Step, beside, numbered, rows_of, since, steps_of
+from fa_toolkit.bench.stamp_reading import SHOWN, Step, numbered, rows_of, since, steps_of
 from fa_toolkit.bench.stamps import EVENTS, REGION, ROWS, STAMPED
 from fa_toolkit.bench.timeline import DOOR, PACKAGE, stamp_buffer
 from fa_toolkit.errors import ArgumentError
@@ -101,14 +101,6 @@ def test_medians_and_the_steps_shown(start: int) -> None:
     [copy] = [e for e in rows["stamps"] if e.role == "producer" and e.tile == 5]
     # tile 3 begins at 0, so tile 5's copy was asked for at 2000 - 1000 + 10
     assert copy.clocks["asked"] == 1010
-
-
-def test_beside_is_the_part_of_exponentials_with_the_others_products() -> None:
-    """Group 0: exponentials 400 to 700; group 1's products 600 to 1220, of the step before to 220."""
-    roles = numbered(_seen(0, steps=200))
-    first_and_last = 2 / 400 / 3
-    # of 300 clocks 100 in group 0; group 1's 900 to 1200 beside 1100 to 1720: 100
-    assert beside(roles) == pytest.approx(1 / 3, abs=first_and_last)
 
 
 def test_too_few_tiles_are_told() -> None:

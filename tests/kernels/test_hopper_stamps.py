@@ -96,7 +96,9 @@ def test_a_slot_is_stamped_full_before_its_products_and_empty_after_them(
 def test_rows_of_a_run_come_out(ran: tuple[Any, Any, Seen]) -> None:
     rows = rows_of(PROBLEM, ran[2], plain_ms=1.0, stamped_ms=1.5)
     [row] = rows["timelines"]
-    assert row.slowdown == 0.5 and row.programs == PROGRAMS and 0 < row.beside < 1
+    assert row.slowdown == 0.5 and row.programs == PROGRAMS
+    # a group's turn comes after the other has passed it on; the simulator's barriers hold readings up
+    assert row.skew["turn"] > 0
     roles = {each.role for each in rows["stamps"]}
     assert roles == {"producer", "group 0", "group 1"}
 

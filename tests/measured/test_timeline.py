@@ -39,8 +39,7 @@ def _stamped(row: Stamps) -> Run:
     ("run", "named"),
     [
         (_first(plain_ms=0.0), "plain_ms"),
-        (_first(beside=1.2), "beside"),
-        (_first(skew={"turn": -500}), "skew of turn"),
+        (_first(skew={"turn": 0, "filled": -500}), "skew of filled"),
         (replace(RUN, timelines=()), "timeline"),
         (_stamped(replace(RUN.stamps[0], clocks={"asked": 1, "arrived": 2})), "clocks"),
         (_stamped(replace(RUN.stamps[0], clocks={"empty": 3, "asked": 1, "arrived": 2})), "clocks"),
@@ -54,8 +53,7 @@ def test_stages_follow_from_stamps() -> None:
     found = spans(row for row in RUN.stamps if row.tile == 13 and row.role != "group 1")
     assert [(s.role, s.stage, s.begin, s.end, s.latest) for s in found] == [
         ("producer", "copy", 340, 1240, False),
-        ("group 0", "turn", 2400, 2700, False),
-        ("group 0", "scores", 2700, 3600, False),
+        ("group 0", "scores", 2400, 3600, False),
         ("group 0", "exponentials", 3600, 4300, False),
         ("group 0", "values", 3600, 4360, True),
     ]

@@ -153,7 +153,7 @@ def test_stages_are_named_by_their_tile_and_end_where_their_role_looked() -> Non
     hatched = [bar for bar in ax.patches if bar.get_hatch()]
     assert len(hatched) == 16
     assert {round(bar.get_width()) for bar in hatched} == {760}
-    assert "A step takes 2,400 clocks; 81% of the exponentials" in figure.fa_alt  # type: ignore[attr-defined]
+    assert "2,400 clocks: 1,200 until S is there, 700 for the softmax, 500 for" in figure.fa_alt  # type: ignore[attr-defined]
 
 
 def test_lanes_point_where_strides_say() -> None:

@@ -22,24 +22,24 @@ _TITLE = Text(
     "Hopper 前向的一个程序实例：N = {n}，D = {d}，{mask}",
 )
 _FINDING = Text(
-    "A step takes {step} clocks; {beside} of the exponentials run beside products of the other group.",
-    "一步 {step} 个周期；{beside} 的指数与另一组的乘积同时进行。",
+    "A step takes {step} clocks: {scores} until S is there, {exponentials} for the softmax, {rest} for the rest.",
+    "一步 {step} 个周期：S 算完用 {scores}，softmax 用 {exponentials}，其余 {rest}。",
 )
 _MASK = {True: Text("causal", "因果掩码"), False: Text("no mask", "无掩码")}
 _PRODUCER = Text("producer", "生产者")
 _GROUP = Text("group {n}", "第 {n} 组")
 _COPY = Text("copies", "复制")
 _PRODUCTS = Text("tensor cores", "张量核心")
-_SOFTMAX = Text("exponentials", "指数")
+_SOFTMAX = Text("softmax, exp unit", "softmax，指数单元")
 _X = Text("clocks of the multiprocessor", "多处理器的时钟周期")
 _STAMPED = Text(
-    "Stamped: K, V from asking until they are there; S from the group's turn until it is there; then p. "
-    "Dashed: waits for its turn.",
-    "时间戳：K、V 从发出请求到到达；S 从轮到这一组到算完；接着是 p。虚线：等轮到自己。",
+    "Stamped: K, V from asking until they are there; S from when its group is ready until it is there; "
+    "then the softmax, p.",
+    "时间戳：K、V 从发出请求到到达；S 从这一组就绪到算完；接着是 softmax，得到 p。",
 )
 _CONCLUDED = Text(
-    "Concluded: P V (hatched) begins when S is there; by its right edge it is done, maybe before.",
-    "推断：斜线的 P V 在 S 算完后才开始，到右端时已经做完，也许更早。",
+    "Concluded: P V (hatched) comes behind S; by its right edge it is done, maybe before.",
+    "推断：斜线的 P V 排在 S 后面，到右端时已经做完，也许更早。",
 )
 _SLOWER = Text(
     "{where}. With stamps a call takes {slower} longer", "{where}。加了时间戳，一次调用慢 {slower}"
@@ -75,7 +75,7 @@ def stage_timeline(
     end = max(span.end for span in shown if span.role != "producer")
     with sheet(9.6, _HEIGHT, theme=theme, lang=lang, figure=figure) as page:
         headline(page, _TITLE, _FINDING, n=f"{p.len_k:,}", d=p.head_dim, mask=say(_MASK[p.causal]),
-                 step=f"{timeline.clocks['step']:,.0f}", beside=f"{timeline.beside:.0%}")  # fmt: skip
+                 **_parts(timeline))  # fmt: skip
         ax = axes(page, 0.13, 0.965, top=0.85, bottom=1.3)
         ax.set_xlim(0, end)
         ax.set_ylim(2 * len(groups) + 0.75, -0.6)
@@ -103,6 +103,16 @@ def stage_timeline(
     return page
 
 
+def _parts(timeline: Timeline) -> dict[str, str]:
+    """The median step and what it is made of, in clocks."""
+    clocks = timeline.clocks
+    scores = clocks["turn"] + clocks["issued"] + clocks["scores"]
+    softmax = clocks["exponentials"]
+    found = {"step": clocks["step"], "scores": scores, "exponentials": softmax}
+    found["rest"] = clocks["step"] - scores - softmax
+    return {name: f"{value:,.0f}" for name, value in found.items()}
+
+
 def _lane(ax: Axes, row: float, who: str, what: str, theme: Theme) -> None:
     """The names of a lane, left of it: who, and in grey what."""
     across = ax.get_yaxis_transform()
@@ -119,9 +129,6 @@ def _draw(ax: Axes, span: Span, row: float, end: int, theme: Theme) -> None:
     if span.stage == "copy":
         _bar(ax, begin, stop, row - 0.2, 0.36, "k", f"K {span.tile}", end, theme)
         _bar(ax, begin, stop, row + 0.2, 0.36, "v", f"V {span.tile - 1}", end, theme)
-    elif span.stage == "turn":
-        ax.barh(row, stop - begin, left=begin, height=0.16, facecolor="none",
-                edgecolor=colour("ghost", theme), ls=(0, (2, 2)), lw=1)  # fmt: skip
     elif span.stage == "scores":
         _bar(ax, begin, stop, row, 0.72, "s", f"S {span.tile}", end, theme)
     elif span.stage == "values":
