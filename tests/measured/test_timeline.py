@@ -8,6 +8,7 @@ from dataclasses import replace
 import made_up_timeline as made_up
 import pytest
 
+from fa_toolkit import measured
 from fa_toolkit.language import Text
 from fa_toolkit.measured import Method, Provenance, Run, Stamps, dump, load, problems_of, spans
 
@@ -57,3 +58,21 @@ def test_stages_follow_from_stamps() -> None:
         ("group 0", "exponentials", 3600, 4300, False),
         ("group 0", "values", 3600, 4360, True),
     ]
+
+
+def test_what_chapter_08_says_of_the_recorded_run() -> None:
+    """A step, the part of it that products need, and how early copies are where they are shown."""
+    run = measured.run("h200-timeline")
+    case = next(row for row in run.timelines if not row.problem.causal)
+    assert case.clocks["step"] == 2657
+    products, exponentials = 4 * 128 * 128 * 128 / 4096, 128 * 128 / 16
+    assert (products, exponentials) == (2048, 1024)
+    assert round(100 * products / case.clocks["step"]) == 77
+    shown = [row for row in run.stamps if row.problem == case.problem]
+    arrived = {row.tile: row.clocks["arrived"] for row in shown if row.role == "producer"}
+    early = [
+        row.clocks["filled"] - arrived[row.tile + 1] for row in shown if row.role != "producer"
+    ]
+    assert len(early) == 16 and min(early) > 300
+    # stamps cost something, and less than a tenth
+    assert 0 < case.slowdown < 0.1

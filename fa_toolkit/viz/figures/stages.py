@@ -30,7 +30,7 @@ _PRODUCER = Text("producer", "生产者")
 _GROUP = Text("group {n}", "第 {n} 组")
 _COPY = Text("copies", "复制")
 _PRODUCTS = Text("tensor cores", "张量核心")
-_SOFTMAX = Text("softmax, exp unit", "softmax，指数单元")
+_SOFTMAX = Text("softmax", "softmax")
 _X = Text("clocks of the multiprocessor", "多处理器的时钟周期")
 _STAMPED = Text(
     "Stamped: K, V from asking until they are there; S from when its group is ready until it is there; "
