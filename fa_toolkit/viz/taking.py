@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
 from typing import Any, ParamSpec, TypeVar
 
 from .. import hardware
@@ -22,8 +24,8 @@ from ..language import Text
 from ..problem import AttentionProblem, TileShape, yes_or_no
 
 __all__ = [
-    "are", "card", "function", "has", "is_a", "mapping", "pair", "problem", "takes", "tile", "whole",
-    "wholes", "yes_or_no",
+    "are", "card", "function", "has", "is_a", "mapping", "number", "pair", "problem", "takes", "tile", "whole",
+    "wholes", "words", "yes_or_no",
 ]  # fmt: skip
 
 Reader = Callable[[str, Any], Any]
@@ -134,4 +136,20 @@ def function(name: str, value: Any) -> Callable[..., Any]:
     if not callable(value):
         raise _refuse(name, Text("a function", "函数"), value)
     found: Callable[..., Any] = value
+    return found
+
+
+def number(name: str, value: Any) -> float:
+    """A number that is neither infinite nor NaN; True is none."""
+    if not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value):
+        return float(value)
+    raise _refuse(name, Text("a finite number", "有限的数"), value)
+
+
+def words(name: str, value: Any) -> str | Callable[[], str]:
+    """A text, or a function that gives one."""
+    if not isinstance(value, str) and not callable(value):
+        expected = Text("a text, or a function that gives one", "一段文字，或给出文字的函数")
+        raise _refuse(name, expected, value)
+    found: str | Callable[[], str] = value
     return found

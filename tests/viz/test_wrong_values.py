@@ -9,6 +9,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import pytest
 import torch
+from made_up_timeline import TIMELINE, stamps
 
 from fa_toolkit import measured, tiled, viz
 from fa_toolkit.errors import FaError
@@ -32,12 +33,17 @@ def _draw(n: int = 3, *, theme: str = "light", lang: str = "en", figure: Any = N
 
 #: What a function cannot do without; the others can do without anything.
 NEEDED: dict[str, Callable[[], dict[str, Any]]] = {
-    "peak_memory": lambda: {"rows": measured.run("h200-peers").memories},
+    "peak_memory": lambda: {
+        "rows": [row for row in measured.memory(run_id="h200-memory") if row.pass_ == "forward"]
+    },
     "pointer_grid": lambda: {"shape": (8, 8), "block": (4, 4)},
-    "rate_lines": lambda: {"rows": measured.run("h200-peers").speeds},
+    "rate_lines": lambda: {
+        "rows": measured.peers(pass_="forward", head_dim=128, causal=True, regime="burst")
+    },
     "roofline_figure": lambda: {"gpu": "h200"},
     "score_tiles": lambda: {"problem": AttentionProblem(len_q=64, len_k=64)},
     "scrub": lambda: {"draw": _draw, "n": [2, 3]},
+    "stage_timeline": lambda: {"timeline": TIMELINE, "stamps": stamps()},
     "tile_walk": lambda: {"trace": _trace()},
     "traffic_bars": lambda: {"problem": AttentionProblem(len_q=64, len_k=64)},
 }

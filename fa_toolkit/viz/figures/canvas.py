@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from typing import Any
@@ -103,6 +103,14 @@ def source(page: Sheet, text: Text, /, **fields: object) -> None:
     """The small line under the figure that says where its numbers come from."""
     soft, height = colour("soft", page.fa_theme), page.get_size_inches()[1]
     page.text(0.02, 0.12 / height, say(text, **fields), va="bottom", fontsize=9, color=soft)
+
+
+def sentences(*given: str | Callable[[], str]) -> Text:
+    """What stands under the figure, as sentences, already in words."""
+    parts = [part() if callable(part) else part for part in given]
+    return Text(
+        ". ".join(part for part in parts if part), "。".join(part for part in parts if part)
+    )
 
 
 def axes(

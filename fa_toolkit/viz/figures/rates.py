@@ -21,7 +21,7 @@ from ...measured.providers import OURS
 from .. import taking
 from ..numbers import amount, plain
 from ..palette import Theme, colour
-from .canvas import axes, headline, sheet, source
+from .canvas import axes, headline, sentences, sheet, source
 
 _PASS = {
     "forward": Text("Forward", "前向"),
@@ -54,7 +54,9 @@ _TIGHT = 0.062  # least distance of two names, as a share of the height
 _ROWS = Text("rows of a measurement", "测量结果的各行")
 
 
-@taking.takes(rows=taking.are("provider", "rate", of=_ROWS))
+@taking.takes(
+    rows=taking.are("provider", "rate", of=_ROWS), ceiling=taking.number, where=taking.words
+)
 def rate_lines(
     rows: Sequence[Speed],
     *,
@@ -97,11 +99,11 @@ def rate_lines(
         ax.set_ylim(0, top * 1.12)
         _draw(ax, lines, theme)
         hollow = say(_UNPACED) if any(row.regime == "unpaced" for row in shown) else ""
-        source(page, _sentences(where, hollow))
+        source(page, sentences(where, hollow))
     return page
 
 
-@taking.takes(rows=taking.are("provider", "mib", of=_ROWS))
+@taking.takes(rows=taking.are("provider", "mib", of=_ROWS), where=taking.words)
 def peak_memory(
     rows: Sequence[Memory],
     *,
@@ -135,7 +137,7 @@ def peak_memory(
         ax.yaxis.set_major_locator(LogLocator(base=2.0 ** _binary_step(lines), numticks=12))
         ax.yaxis.set_major_formatter(lambda value, _: amount(value))
         _draw(ax, lines, theme)
-        source(page, _sentences(where))
+        source(page, sentences(where))
     return page
 
 
@@ -162,14 +164,6 @@ def _binary_step(lines: dict[str, tuple[dict[int, float], bool]]) -> int:
     """Powers of two between two grid lines, so that there are about five."""
     every = [y for points, _ in lines.values() for y in points.values()]
     return max(1, round(log2(max(every) / min(every)) / 5))
-
-
-def _sentences(*given: str | Callable[[], str]) -> Text:
-    """What stands under the figure, as sentences, already in words."""
-    parts = [part() if callable(part) else part for part in given]
-    return Text(
-        ". ".join(part for part in parts if part), "。".join(part for part in parts if part)
-    )
 
 
 def _growth(values: dict[int, float]) -> float:

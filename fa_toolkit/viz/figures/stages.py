@@ -14,8 +14,9 @@ from matplotlib.figure import Figure
 from ...errors import ArgumentError
 from ...language import Text, say
 from ...measured.timeline import Span, Stamps, Timeline, spans
+from .. import taking
 from ..palette import RESTING, Theme, colour
-from .canvas import axes, headline, sheet, source
+from .canvas import axes, headline, sentences, sheet, source
 
 _TITLE = Text(
     "One program of the Hopper forward: N = {n}, D = {d}, {mask}",
@@ -41,13 +42,18 @@ _CONCLUDED = Text(
     "Concluded: P V (hatched) comes behind S; by its right edge it is done, maybe before.",
     "推断：斜线的 P V 排在 S 后面，到右端时已经做完，也许更早。",
 )
-_SLOWER = Text(
-    "{where}. With stamps a call takes {slower} longer", "{where}。加了时间戳，一次调用慢 {slower}"
-)
+_SLOWER = Text("With stamps a call takes {slower} longer", "加了时间戳，一次调用慢 {slower}")
+_CASE = Text("a Timeline of fa.measured", "fa.measured 的一个 Timeline")
+_ROWS = Text("rows of Stamps", " Stamps 的各行")
 _HEIGHT = 4.6  # inches
 _ROOM = 0.0075  # of the width, for each sign of a name in a bar
 
 
+@taking.takes(
+    timeline=taking.has("clocks", "slowdown", of=_CASE),
+    stamps=taking.are("role", "clocks", of=_ROWS),
+    where=taking.words,
+)
 def stage_timeline(
     timeline: Timeline,
     stamps: Sequence[Stamps],
@@ -61,7 +67,7 @@ def stage_timeline(
 
     Args:
         timeline: the case to show; its stamps are picked out of `stamps`.
-        where: the line under the figure, or what says it.
+        where: the line under the figure: device, versions, day; or what says it.
 
     Raises:
         ArgumentError: if there are no stamps of that case.
@@ -98,8 +104,8 @@ def stage_timeline(
         for text, inches in ((_STAMPED, 0.52), (_CONCLUDED, 0.32)):
             page.text(0.02, inches / _HEIGHT, say(text), va="bottom", fontsize=9,
                       color=colour("soft", theme))  # fmt: skip
-        told = where() if callable(where) else where
-        source(page, _SLOWER, where=told, slower=f"{timeline.slowdown:.1%}")
+        slower = say(_SLOWER, slower=f"{timeline.slowdown:.1%}")
+        source(page, sentences(where, slower))
     return page
 
 
