@@ -182,6 +182,8 @@ def plan_of(
         sustain_s=sustain_s,
         asked=bool(tuple(head_dims) or tuple(lengths) or own),
     )
+    if plan.suites == ("timeline",):  # it compares bits with the kernel as shipped
+        plan = replace(plan, method=replace(plan.method, reference="hopper_forward"))
     return _only(plan, own) if own else plan
 
 

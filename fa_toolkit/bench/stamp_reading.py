@@ -107,9 +107,8 @@ def numbered(roles: Sequence[Steps]) -> list[dict[int, Step]]:
     *groups, producer = roles
     found: list[dict[int, Step]] = []
     for steps in groups:
-        first = [
-            0
-        ]  # slots filled before a turn: in each turn one for every step and one before them
+        # slots filled before a turn: in each turn one for every step and one before them
+        first = [0]
         for turn in range(max((step.turn for step in steps), default=0)):
             first.append(first[-1] + 1 + sum(step.turn == turn for step in steps))
         found.append({first[step.turn] + step.tile: step for step in steps})

@@ -67,3 +67,12 @@ def test_a_shape_of_ones_own_takes_the_place_of_all_others() -> None:
     assert cpu.problems("quick", plan.speed)[0].heads_kv == 8
     assert plan.host in plan.speed and set(plan.memory) == set(plan.speed)
     assert plan_of(shapes=[(1, 2, 2, 64, 64)], causal=True).speed[0].causal
+
+
+def test_what_a_timeline_is_checked_against_is_the_shipped_kernel() -> None:
+    plan = plan_of(suites=["timeline"])
+    assert plan.method.reference == "hopper_forward"
+    assert plan_of(suites=["timeline", "forward"]).method.reference == "float32"
+    assert {(p.head_dim, p.len_k, p.causal) for p in plan.timeline} == {
+        (128, 4096, True), (128, 4096, False)
+    }  # fmt: skip
