@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,16 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.section(f"worst ratios, {RECORD}")
         for line in ratios.summary(Path(RECORD)):
             terminalreporter.write_line(line)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Nothing below this folder has examples in docstrings, and no file is asked for any.
+
+    An import error is no failure of examples, and the file would be known by then: a test file that
+    cannot be imported counted as skipped.
+    """
+    return [found for found in (yield) if type(found).__name__ != "DoctestModule"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -41,6 +41,8 @@ KILLERS = (
     (Case((20,), (12, 1), (8, 8), len_q=2, causal=False, window=(-1, 0), dtype="bfloat16"), 2),
     (Case((150, 3), (4, 1), (8, 8), spread=2.0), 10),
     (Case((32,), (3, 1), (8, 8), len_q=6, window=(4, -1), scale=0.0), 1),
+    # queries see to the right of themselves, past the end of a sequence that does not fill its tile
+    (Case((37, 21), (2, 1), (8, 8), len_q=5, causal=False, window=(-1, 2)), 2),
 )
 
 SPLIT: dict[str, tuple[str, str]] = {

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from test_session import secrets, wrong_answer
+from quiz_secrets import secrets, wrong_answer
 
 from fa_toolkit.quiz import Bank, load_bank
 from fa_toolkit.quiz.session import Attempt
