@@ -92,7 +92,12 @@ def assert_within_budget(
 def assert_no_worse_than_peer(
     name: str, got: Tensor, peer: Tensor, exact: Truth, *, label: str = ""
 ) -> None:
-    """The peers' rule: at most twice the error of plain torch in the same dtype, plus eps."""
+    """The peers' rule: at most twice the error of plain torch in the same dtype, plus eps.
+
+    dq and dk are made of dP - Delta, and Delta of the stored o, which is rounded to float32 at best:
+    where a row sees few keys nearly all of it cancels, and what is left of the rounding is an eps of
+    the terms before that. Plain torch keeps P, and the same rounding is in both.
+    """
     want = exact[name]
     live = torch.isfinite(want)
     if not bool(live.any()):
@@ -103,6 +108,8 @@ def assert_no_worse_than_peer(
 
     error, theirs = worst(got.to(want.device) - want), worst(peer.to(want.device) - want)
     slack = torch.finfo(exact.dtype).eps * worst(want)
+    if name in ("dq", "dk"):
+        slack += torch.finfo(torch.float32).eps * worst(exact.terms[name])
     ratio = error / max(2 * theirs + slack, torch.finfo(torch.float64).tiny)
     for watch in WATCHERS:
         watch("peer", name, exact.dtype, ratio, want.numel(), label)

@@ -88,6 +88,23 @@ def test_peers_rule_refuses_three_times_the_error() -> None:
         oracles.assert_no_worse_than_peer("o", worse, peer, exact)
 
 
+def test_peers_rule_knows_what_cancels_before_dk() -> None:
+    """In float32 an eps of the terms is let through, three of them are not; of dv nothing more."""
+    q, k, v = (x.float() for x in make_qkv(PROBLEM))
+    do, _ = make_grads(PROBLEM)
+    exact = truth(q, k, v, causal=True, do=do.float())
+    for name, parts, passes in (("dk", 1.0, True), ("dk", 3.0, False), ("dv", 1.0, False)):
+        moved = exact[name].clone()
+        moved.flatten()[0] += (
+            parts * torch.finfo(torch.float32).eps * float(exact.terms[name].max())
+        )
+        if passes:
+            oracles.assert_no_worse_than_peer(name, moved, exact[name], exact)
+            continue
+        with pytest.raises(AssertionError, match="plain torch"):
+            oracles.assert_no_worse_than_peer(name, moved, exact[name], exact)
+
+
 @pytest.mark.parametrize("layout", oracles.LAYOUTS)
 def test_layouts_hold_the_same_values(layout: str) -> None:
     plain = make_qkv(PROBLEM)
