@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -83,6 +83,29 @@ class Notebook:
         self.page.set_default_timeout(seconds * 1000)
         self.command("notebook:run-all-cells")
         self.wait_ready(seconds)
+
+    def value(self, cell: int, told: Callable[[str], bool] = lambda shown: True) -> str:
+        """Run one cell and return what it shows as text: again, for a while, until `told` says yes.
+
+        Python hears of a step in the page a moment later, and on a busy machine later still.
+        """
+        shown = ""
+        for _ in range(20):
+            self.page.evaluate(
+                "n => { jupyterapp.shell.currentWidget.content.activeCellIndex = n; }", cell
+            )
+            self.command("notebook:run-cell")
+            self.wait_ready()
+            outputs = self.cells()[cell]["outputs"]
+            shown = str(outputs[0]["data"]["text/plain"]) if outputs else ""
+            if told(shown):
+                break
+            self.page.wait_for_timeout(250)
+        return shown
+
+    def shows(self, cell: int, start: str) -> bool:
+        """Whether a cell comes to show something that begins so."""
+        return self.value(cell, lambda shown: shown.startswith(start)).startswith(start)
 
     def save(self) -> None:
         """Save the notebook."""

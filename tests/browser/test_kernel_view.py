@@ -13,7 +13,7 @@ from typing import Any
 import nbformat
 import pytest
 from lab import Lab, Notebook, chromium
-from test_players import _page, _scrub, _theme, _value
+from test_players import _page, _scrub, _theme
 
 from fa_toolkit import course, kernels
 from fa_toolkit.io_model import flash_forward_traffic
@@ -72,7 +72,7 @@ def test_the_view_in_jupyterlab(lab: Lab) -> None:
     with lab.open("kernel.ipynb", width=1320, height=1000) as notebook:
         page = notebook.page
         for cell in (0, 1):
-            _value(notebook, cell)
+            notebook.value(cell)
         assert notebook.errors() == []
         root = page.locator(VIEW)
         root.wait_for()
@@ -92,7 +92,7 @@ def test_the_view_in_jupyterlab(lab: Lab) -> None:
         page.keyboard.press("End")
         assert _ledgers(root) == _bills()
         assert any("tl.store" in line for line in root.locator(".fa-touches").all_inner_texts())
-        last = _value(notebook, 1)
+        last = notebook.value(1, lambda shown: shown.startswith("(18, 'en'"))
         assert last.startswith("(18, 'en'")
         for key, step in (("Home", 1), ("ArrowRight", 2), ("ArrowLeft", 1)):
             root.focus()

@@ -12,7 +12,7 @@ from typing import Any
 import nbformat
 import pytest
 from lab import Lab, Notebook, chromium
-from test_players import MANY, SCRUB, _page, _scrub, _shot, _theme, _value
+from test_players import MANY, SCRUB, _page, _scrub, _shot, _theme
 
 from fa_toolkit import viz
 from fa_toolkit.io_model import flash_forward_traffic, standard_forward_traffic
@@ -50,7 +50,7 @@ def test_ladder_and_chooser_in_jupyterlab(lab: Lab) -> None:
     with lab.open("places.ipynb", width=1320, height=1000) as notebook:
         page = notebook.page
         for cell in range(3):
-            _value(notebook, cell)
+            notebook.value(cell)
         assert notebook.errors() == []
         _ladder_is_walked_down(notebook)
         _tile_is_chosen_and_loaded(notebook)
@@ -62,7 +62,7 @@ def test_ladder_and_chooser_in_jupyterlab(lab: Lab) -> None:
                 assert all(int(part) < 60 for part in shade) == (theme == "dark")
         page.locator(LADDER).locator(".fa-speak").click()
         assert "第 8 步" in page.locator(LADDER).inner_text()
-        assert _value(notebook, 1).endswith("'zh')")
+        assert notebook.value(1, lambda shown: shown.endswith("'zh')")).endswith("'zh')")
         notebook.save()
         assert notebook.problems == []
         notebook.reload()
@@ -97,7 +97,8 @@ def _ladder_is_walked_down(notebook: Notebook) -> None:
         assert f"step {step} of 8" in ladder.inner_text()
     ladder.locator(".fa-slide-n").focus()
     page.keyboard.press("ArrowLeft")
-    assert _value(notebook, 1) == "(7, 'a100-40', 8388608, 'registers', 'en')"
+    told = "(7, 'a100-40', 8388608, 'registers', 'en')"
+    assert notebook.value(1, told.__eq__) == told
 
 
 def _tile_is_chosen_and_loaded(notebook: Notebook) -> None:
@@ -122,9 +123,8 @@ def _tile_is_chosen_and_loaded(notebook: Notebook) -> None:
              standard_forward_traffic(problem, TileShape(128, 128))]  # fmt: skip
     shown = chooser.locator(".fa-ledger .fa-bar-value").all_inner_texts()
     assert shown[2:] == [amount(bill.total) for bill in bills]
-    page.wait_for_timeout(500)  # Python hears the step a little later
-    assert _value(notebook, 3).startswith("(TileShape(block_m=64, block_n=64), ''")
-    _value(notebook, 4)
+    assert notebook.shows(3, "(TileShape(block_m=64, block_n=64), ''")
+    notebook.value(4)
     page.locator(TILES).wait_for()
     chooser.locator(".fa-tilecell").nth(5 * 3 + 1).click()  # 128 × 32
     chooser.locator(".fa-choice-load").click()
@@ -132,7 +132,10 @@ def _tile_is_chosen_and_loaded(notebook: Notebook) -> None:
         "p => document.querySelector(p).innerText.includes('plays 128 × 32 now')", arg=CHOOSER
     )
     tile = "TileShape(block_m=128, block_n=32)"
-    assert " ".join(_value(notebook, 3).split()) == f"({tile}, '128x32', {tile})"
+    told = f"({tile}, '128x32', {tile})"
+    assert (
+        " ".join(notebook.value(3, lambda shown: " ".join(shown.split()) == told).split()) == told
+    )
     assert (
         "512 keys" in page.locator(TILES).inner_text()
         or "512 queries" in page.locator(TILES).inner_text()

@@ -47,22 +47,6 @@ def _shot(page: Any, name: str, selector: str) -> None:
         page.locator(selector).first.screenshot(path=str(Path(folder) / f"{name}.png"))
 
 
-def _value(notebook: Notebook, cell: int) -> str:
-    """Run one cell again and return what it shows."""
-    notebook.page.evaluate(
-        "n => { jupyterapp.shell.currentWidget.content.activeCellIndex = n; }", cell
-    )
-    notebook.command("notebook:run-cell")
-    notebook.wait_ready()
-    outputs = notebook.cells()[cell]["outputs"]
-    return str(outputs[0]["data"]["text/plain"]) if outputs else ""
-
-
-def _shows(notebook: Notebook, cell: int, start: str) -> bool:
-    """Whether a cell comes to show that: Python hears of a step a moment after the browser."""
-    return any(_value(notebook, cell).startswith(start) for _ in range(10))
-
-
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     work = tmp_path_factory.mktemp("players")
@@ -90,12 +74,12 @@ def test_players_in_jupyterlab(lab: Lab) -> None:
     with lab.open("players.ipynb", width=1320, height=1000) as notebook:
         page = notebook.page
         for cell in range(4):
-            _value(notebook, cell)
+            notebook.value(cell)
         assert notebook.errors() == []
         _tiles_are_predicted_and_played(page)
-        assert _shows(notebook, 1, "(14, 'en', {'marked': [1, 2, 3, 6, 7, 11]})")
+        assert notebook.shows(1, "(14, 'en', {'marked': [1, 2, 3, 6, 7, 11]})")
         _traffic_follows_its_sliders(page)
-        assert _shows(notebook, 3, "(1024, ")
+        assert notebook.shows(3, "(1024, ")
 
         player = page.locator(TILES)
         for theme in ("dark", "light"):
@@ -108,8 +92,8 @@ def test_players_in_jupyterlab(lab: Lab) -> None:
 
         player.locator(".fa-speak").click()  # the reader's language, in the browser and in Python
         assert "第 15 步" in player.inner_text() and player.get_attribute("lang") == "zh"
-        assert _shows(notebook, 1, "(14, 'zh'")
-        _value(notebook, 4)  # Python moves the player
+        assert notebook.shows(1, "(14, 'zh'")
+        notebook.value(4)  # Python moves the player
         page.wait_for_function(
             "p => document.querySelector(p).innerText.includes('step 5 of 15')", arg=TILES
         )

@@ -55,26 +55,6 @@ def _caption(page: Any) -> str:
     return str(page.locator(f"{PLAYER} .fa-caption").first.inner_text())
 
 
-def _value(notebook: Notebook, expected: str, cell: int = 1) -> str:
-    """Run one cell until it shows what is expected; what it shows at last.
-
-    The page tells the kernel of its steps a little later, and a busy machine later still.
-    """
-    shown = ""
-    for _ in range(20):
-        notebook.page.evaluate(
-            "n => { const w = jupyterapp.shell.currentWidget; w.content.activeCellIndex = n; }",
-            cell,
-        )
-        notebook.command("notebook:run-cell")
-        notebook.wait_ready()
-        shown = str(notebook.cells()[cell]["outputs"][0]["data"]["text/plain"])
-        if shown == expected:
-            break
-        notebook.page.wait_for_timeout(250)
-    return shown
-
-
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     work = tmp_path_factory.mktemp("stepper")
@@ -110,7 +90,7 @@ def test_a_reader_predicts_types_and_reloads(lab: Lab) -> None:
         assert _count(page) == "step 9 of 9" and "1.553" in _caption(page)
         _shot(page, "light_en_last")
         told = "(8, 0.1353352832366127)"
-        assert _value(notebook, told) == told
+        assert notebook.value(1, told.__eq__) == told
         page.locator(PLAYER).focus()
         page.keyboard.press("Home")
         assert _count(page) == "step 1 of 9"
@@ -128,7 +108,7 @@ def test_a_reader_predicts_types_and_reloads(lab: Lab) -> None:
         page.wait_for_function("() => document.querySelectorAll('.fa-bar').length === 3")
         assert page.locator(".fa-typed-error").inner_text() == ""
         told = "([5.0, 1.0, 6.0], [1, 2], 'online')"
-        assert _value(notebook, told, 4) == told
+        assert notebook.value(4, told.__eq__) == told
         page.locator(".fa-preset", has_text="1000").click()
         page.wait_for_function("() => document.querySelectorAll('.fa-bar').length === 2")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -52,8 +51,8 @@ def _checks(file: str, loaded: dict[str, ModuleType]) -> list[Callable[[], objec
 
 
 @pytest.mark.parametrize(("file", "old", "new"), [b[1:] for b in BUGS], ids=[b[0] for b in BUGS])
-def test_bug_is_caught(file: str, old: str, new: str, tmp_path: Path, mutate: Mutate) -> None:  # noqa: F811
+def test_bug_is_caught(file: str, old: str, new: str, mutate: Mutate) -> None:  # noqa: F811
     if file not in FILES:
         assert noticed(test_decode_mutants.checks(mutate(file, old, new)))
     else:
-        assert noticed(_checks(file, plant(Bug(file, old, new), tmp_path)))
+        assert noticed(_checks(file, plant(Bug(file, old, new))))
