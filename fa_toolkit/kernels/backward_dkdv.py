@@ -231,7 +231,7 @@ def backward_dkdv(
     if plan.descriptors:
         descriptors = [rows_of(q, m, plan.block_d), rows_of(do, m, plan.block_dv)]
         descriptors += [statistics_of(lse, m), statistics_of(delta, m)]
-    grid = call.grid(problem.heads_kv, problem.len_k, plan.tile.block_n, plan.side)
+    grid = call.grid(problem.heads_kv, problem.len_k, plan.tile.block_n, plan.side, plan.on_axes)
     # both sums of a wide head do not fit the registers: then each has a launch of its own
     for wants_dk, wants_dv in ((True, False), (False, True)) if plan.apart else ((True, True),):
         if dk.numel():

@@ -193,7 +193,7 @@ def backward_dq(
     descriptors: list[Any] = [None, None]
     if plan.descriptors:
         descriptors = [rows_of(k, n, plan.block_d), rows_of(v, n, plan.block_dv)]
-    grid = call.grid(problem.heads_q, problem.len_q, plan.tile.block_m, plan.side)
+    grid = call.grid(problem.heads_q, problem.len_q, plan.tile.block_m, plan.side, plan.on_axes)
     if dq.numel():
         flash_backward_dq_kernel[grid](
             q, k, v, do, lse, delta, call.seed, *call.offsets, dq, *descriptors,

@@ -65,16 +65,19 @@ def output_like(x: torch.Tensor, width: int | None = None) -> torch.Tensor:
     return torch.empty(b, h, n, width, dtype=x.dtype, device=x.device)
 
 
-def grid_of(tiles: int, heads: int, batch: int, side: int = 1) -> tuple[int, ...]:
+def grid_of(
+    tiles: int, heads: int, batch: int, side: int = 1, on_axes: bool = True
+) -> tuple[int, ...]:
     """An axis for each: a program then finds its place without a division.
 
-    One axis for all where CUDA would refuse that; `tiles.place_of_program` reads both.
+    One axis for all if not `on_axes`, or where CUDA would refuse that; `tiles.place_of_program`
+    reads both.
 
     Args:
         side: heads that take turns along the first axis; a divisor of `heads`.
     """
     axes = (tiles * side, heads // side, batch)
-    return axes if max(axes[1:]) <= LONGEST_AXIS else (math.prod(axes),)
+    return axes if on_axes and max(axes[1:]) <= LONGEST_AXIS else (math.prod(axes),)
 
 
 @dataclass(frozen=True)
@@ -132,12 +135,14 @@ class Call:
         """Sequences of the call: packed ones, or the batch."""
         return self.problem.batch if self.cu_seqlens is None else len(self.cu_seqlens[0]) - 1
 
-    def grid(self, heads: int, length: int, block: int, side: int) -> tuple[int, ...]:
+    def grid(
+        self, heads: int, length: int, block: int, side: int, on_axes: bool
+    ) -> tuple[int, ...]:
         """The grid of a launch in which each program owns one tile of `block` of one head."""
         if self.cu_seqlens is None:
-            return grid_of(-(-length // block), heads, self.problem.batch, side)
+            return grid_of(-(-length // block), heads, self.problem.batch, side, on_axes)
         # a tile more for each sequence, and one for what belongs to nobody: see `sequence_at`
-        return grid_of(length // block + self.sequences + 1, heads, 1, side)
+        return grid_of(length // block + self.sequences + 1, heads, 1, side, on_axes)
 
     def strides(self, *tensors: torch.Tensor) -> tuple[int, ...]:
         """Strides of all tensors; along the batch, packed sequences are all found at offset 0."""

@@ -44,6 +44,7 @@ class LaunchPlan:
     last_first: bool = False  # forward: the last rows begin; the interpreter keeps to the trace
     apart: bool = False  # dK and dV in a launch each
     side: int = 1  # heads whose programs take turns, see `_side`
+    on_axes: bool = True  # heads and batches have grid axes of their own, see `_on_axes`
 
     @property
     def meta(self) -> dict[str, int]:
@@ -148,7 +149,7 @@ def plan_launch(
         )
     aligned = aligned and HOPPER <= device.capability < BLACKWELL
     seen = _keys_seen(problem)
-    side = _side(problem, device, kernel)
+    side, on_axes = _side(problem, device, kernel), _on_axes(problem, device)
     last_first = problem.right is not None and device != INTERPRETER
     plans = [
         LaunchPlan(
@@ -162,6 +163,7 @@ def plan_launch(
             last_first,
             r.apart,
             side,
+            on_axes,
         )
         for r in rows
         if device.capability >= r.since
@@ -209,6 +211,18 @@ def _side(problem: AttentionProblem, device: Device, kernel: Kernel) -> int:
     while heads % (2 * side) == 0 and -(-2 * side // sharing) * each <= SIDE_BYTES:
         side *= 2
     return side
+
+
+def _on_axes(problem: AttentionProblem, device: Device) -> bool:
+    """Whether heads and batches have grid axes of their own, which saves a program two divisions.
+
+    For GPUs before Hopper ptxas then spills where all registers are taken (D = 128, causal), and on
+    an H200 wide heads without a causal mask are slower; no reason was found for either.
+    """
+    wide = max(problem.head_dim, problem.head_dim_v) > 64
+    return device == INTERPRETER or (
+        device.capability >= HOPPER and (problem.right is not None or not wide)
+    )
 
 
 def _check_tile(tile: TileShape, device: Device) -> None:

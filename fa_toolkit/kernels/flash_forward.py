@@ -307,7 +307,7 @@ class ForwardLaunch:
         aligned = call.cu_seqlens is None and readable(q, k, v)
         self.plan = plan = choose_launch(problem, q.device, tile, aligned=aligned)
         self.numbers: tuple[Any, ...] = ()
-        grid = call.grid(problem.heads_q, problem.len_q, plan.tile.block_m, plan.side)
+        grid = call.grid(problem.heads_q, problem.len_q, plan.tile.block_m, plan.side, plan.on_axes)
         self.launch = Launch(
             flash_forward_kernel, grid, **plan.meta, **call.flags, HAS_SINK=call.sink is not None,
             LAST_FIRST=plan.last_first, SIDE=plan.side, ON_AXES=len(grid) > 1, DOT_PRECISION=dot_precision(q),

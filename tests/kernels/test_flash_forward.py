@@ -143,6 +143,25 @@ def test_a_grid_has_three_axes_where_cuda_allows() -> None:
 
 
 @pytest.mark.parametrize(
+    ("width", "causal", "device", "on_axes"),
+    [
+        (128, True, "H200", True),
+        (64, False, "H200", True),
+        (128, False, "H200", False),
+        (128, True, "4090", False),
+        (64, True, "A100", False),
+    ],
+)
+def test_grid_axes_where_they_were_measured_to_pay(
+    width: int, causal: bool, device: str, on_axes: bool
+) -> None:
+    problem = AttentionProblem(2, 8, 8, 512, 512, width, dtype="float16", causal=causal)
+    for kernel in ("forward", "dq", "dkdv"):
+        assert plan_launch(problem, DEVICES[device], kernel=kernel).on_axes is on_axes
+    assert grid_of(7, 3, 5, on_axes=on_axes) == ((7, 3, 5) if on_axes else (105,))
+
+
+@pytest.mark.parametrize(
     ("sizes", "device", "kernel", "side"),
     [
         ((1, 16, 16, 4096, 4096, 128), "H200", "forward", 4),  # 2 MiB of K and V a head

@@ -235,8 +235,8 @@ BUGS = [
     (
         "dkdv_grid_by_rows",
         "backward_dkdv",
-        "call.grid(problem.heads_kv, problem.len_k, plan.tile.block_n, plan.side)",
-        "call.grid(problem.heads_kv, problem.len_k, plan.tile.block_m, plan.side)",
+        "call.grid(problem.heads_kv, problem.len_k, plan.tile.block_n, plan.side, plan.on_axes)",
+        "call.grid(problem.heads_kv, problem.len_k, plan.tile.block_m, plan.side, plan.on_axes)",
     ),
     # backward: Nq=Nk=48, window=(4, -1), not causal, tile 16 x 16: dq of rows 32..
     (
@@ -286,8 +286,8 @@ BUGS = [
     (
         "packed_grid_rounds_up_instead_of_one_more",
         "call",
-        "return grid_of(length // block + self.sequences + 1, heads, 1, side)",
-        "return grid_of(-(-length // block) + self.sequences, heads, 1, side)",
+        "return grid_of(length // block + self.sequences + 1, heads, 1, side, on_axes)",
+        "return grid_of(-(-length // block) + self.sequences, heads, 1, side, on_axes)",
     ),
     # backward_varlen: 3 tokens, cu = [0, 2], sink = [0.], dlse = 1s: dsink counts token 2
     (
