@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import fa_toolkit.kernels as kernels  # settles the mode before anything imports Triton
@@ -63,19 +62,15 @@ def test_both_passes() -> None:
 
 
 @pytest.fixture
-def always_better(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The kernels for Hopper as the better ones everywhere, and none that is not right yet."""
+def always_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernels for Hopper as the better ones everywhere."""
     table = {
         (kind, d, causal): 1
         for kind, widths in availability.WIDTHS.items()
         for d in widths
         for causal in (True, False)
     }
-    availability.of_call.cache_clear()
     monkeypatch.setattr(availability, "MEASURED_BETTER", table)
-    monkeypatch.setattr(availability, "NOT_RIGHT_YET", frozenset())
-    yield
-    availability.of_call.cache_clear()
 
 
 def test_apart(always_better: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,15 +23,6 @@ PASSES: tuple[Pass, ...] = ("forward", "backward")
 Called = list[tuple[str, dict[str, Any]]]
 
 
-@pytest.fixture
-def all_right(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The kernels as they will be: those not right yet are right."""
-    availability.of_call.cache_clear()
-    monkeypatch.setattr(availability, "NOT_RIGHT_YET", frozenset())
-    yield
-    availability.of_call.cache_clear()
-
-
 #: every kernel better from one query on
 BETTER = dict.fromkeys(
     ((kind, d, causal) for kind in PASSES for d in availability.WIDTHS[kind] for causal in (True, False)),
@@ -40,7 +31,7 @@ BETTER = dict.fromkeys(
 
 
 @pytest.fixture
-def called(monkeypatch: pytest.MonkeyPatch, all_right: None) -> Iterator[Called]:
+def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
     """A machine whose tensors all lie on a Hopper GPU; what its launchers were called with."""
     seen: Called = []
 

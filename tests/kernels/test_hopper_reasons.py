@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import torch
 from hopper_made_up import HERE, PASSES, SMALL, Called, leaves, names, takes
-from hopper_made_up import all_right as all_right
 from hopper_made_up import called as called
 from oracles import LAYOUTS, lay_out, make_qkv
 
@@ -68,17 +67,6 @@ def test_every_reason_is_one_clear_error(case: str, called: Called) -> None:
         assert names(called) == ["forward"]
 
 
-def test_what_is_not_right_yet_is_refused_and_never_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    for kind, width, causal in availability.NOT_RIGHT_YET:
-        assert (kind, width, causal) not in availability.MEASURED_BETTER
-        p = AttentionProblem(1, 2, 2, 300, 400, width, dtype="bfloat16", causal=causal)
-        found = availability.of_call(Asked(p), kind)
-        assert found is not None and "not right yet" in str(found.expected)
-        with using("zh"):
-            assert "还不正确" in str(found.expected)
-
-
-@pytest.mark.usefixtures("all_right")
 def test_no_reason_is_left_out() -> None:
     """Whatever differs from a call that can run is refused, one thing at a time."""
     for kind in PASSES:

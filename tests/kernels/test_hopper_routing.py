@@ -10,7 +10,6 @@ import fa_toolkit.kernels as kernels  # settles the mode before anything imports
 import pytest
 import torch
 from hopper_made_up import BETTER, SMALL, Called, leaves, names, takes
-from hopper_made_up import all_right as all_right
 from hopper_made_up import called as called
 from oracles import lay_out, make_qkv
 from torch import Tensor

@@ -23,8 +23,6 @@ Why = Literal["asked", "better", "obstacle", "short", "split", "part"]
 HOPPER = (9, 0)  # compute capability; wgmma and setmaxnreg of sm_90a exist on no other
 SHARED = 232_448  # bytes of shared memory a block, of every GPU of that kind
 WIDTHS: Mapping[Pass, tuple[int, ...]] = {"forward": (64, 128, 256), "backward": (64, 128)}
-#: (pass, D, causal) seen wrong on a GPU and not mended: refused
-NOT_RIGHT_YET: frozenset[tuple[Pass, int, bool]] = frozenset()
 ALIGNMENT = 16  # bytes: what the copy engine asks of addresses and of steps between rows
 
 AUTO = Text(
@@ -116,12 +114,6 @@ def of_call(asked: Asked, kind: Pass) -> Obstacle | None:
     if p.left is not None or p.right not in (None, 0):
         expected = Text("no window, or causal", "无窗口，或因果掩码")
         return Obstacle(expected, f"window={p.window}")
-    if (kind, p.head_dim, p.right is not None) in NOT_RIGHT_YET:
-        expected = Text(
-            f"no causal mask at D = {p.head_dim}, where this kernel is not right yet",
-            f"D = {p.head_dim} 时不用因果掩码，这个 kernel 在那里还不正确",
-        )
-        return Obstacle(expected, "causal=True")
     return _of_options(asked, kind)
 
 
