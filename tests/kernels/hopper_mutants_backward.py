@@ -157,7 +157,7 @@ BLIND: dict[str, Mistake] = {
     ),
     "last section as wide as the others": planted(
         "backward", "inside // wide", "inside // work.section",
-        Case(60, 300, hq=3, hk=3, multiprocessors=6),
+        Case(60, 300, hq=3, hk=3, multiprocessors=6, switches=switches_of(section=2)),
     ),
     "group of heads upside down": planted(
         "backward", "hk, hq // hk, key_tiles", "hk, hk, key_tiles", GROUPED

@@ -19,6 +19,7 @@ CASES = (
     Case(140, 300, d=128, seed=4),
 )
 HELD = Case(200, 333, True, multiprocessors=1, switches=switches_of(q_regs=True, q_buffers=1))
+EARLY = Case(200, 500, multiprocessors=1, seed=1, switches=switches_of(early_k=True, stages=2))
 APART = Case(200, 333, True, multiprocessors=1, switches=switches_of(joined=False))
 ALONE = Case(200, 333, True, multiprocessors=1,
              switches=switches_of(groups=1, pingpong=False, per_sm=1, q_regs=True, q_buffers=1))  # fmt: skip
@@ -32,16 +33,36 @@ READ: dict[str, Mistake] = {
     "slot given back while its products read it": planted(
         "forward",
         "    if plan.overlap:\n        acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))\n"
-        "    release(shared.empty.index(slot))\n    acc =",
-        "    release(shared.empty.index(slot))\n    if plan.overlap:\n"
+        "    give_back_values(shared, slot, plan)\n    acc =",
+        "    give_back_values(shared, slot, plan)\n    if plan.overlap:\n"
         "        acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))\n    acc =",
     ),
     "slot after the last rows given back early": planted(
         "forward",
         "    acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))\n"
-        "    release(shared.empty.index(slot))\n    pairs = pairs_of",
-        "    release(shared.empty.index(slot))\n"
+        "    give_back_values(shared, slot, plan)\n    pairs = pairs_of",
+        "    give_back_values(shared, slot, plan)\n"
         "    acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))\n    pairs = pairs_of",
+    ),
+    "keys given back before their product is done": planted(
+        "forward",
+        "        s = warpgroup_mma_wait(1, deps=(s,))\n        give_back_keys(shared, slot, plan)\n    else",
+        "        give_back_keys(shared, slot, plan)\n        s = warpgroup_mma_wait(1, deps=(s,))\n    else",
+        EARLY,
+    ),
+    "keys before the next rows given back early": planted(
+        "forward",
+        "    s = warpgroup_mma_wait(1, deps=(s,))\n    give_back_keys(shared, slot, plan)\n    give",
+        "    give_back_keys(shared, slot, plan)\n    s = warpgroup_mma_wait(1, deps=(s,))\n    give",
+        EARLY,
+    ),
+    "values over those that are read": planted(
+        "forward", "        mbarrier.wait(shared.empty.index(plan.stages + slot), phase ^ 1, pred=has_v)\n", "        pass\n",
+        EARLY,
+    ),
+    "values that the first slot does not have never given back": planted(
+        "forward", "        give_back_values(shared, slot, plan)  # the first slot has none\n",
+        "        pass\n", EARLY,
     ),
     "next slot not awaited": planted(
         "forward", "    mbarrier.wait(shared.full.index(next_slot), next_phase)\n", ""
@@ -78,8 +99,10 @@ READ: dict[str, Mistake] = {
     ), SHORT),
     "Q in registers: buffer given back while its product reads": planted(
         "forward",
-        "    s = warpgroup_mma_wait(1, deps=(s,))\n    give_back_queries(shared, turn + 1, GROUP, plan)\n",
-        "    give_back_queries(shared, turn + 1, GROUP, plan)\n    s = warpgroup_mma_wait(1, deps=(s,))\n",
+        "    s = warpgroup_mma_wait(1, deps=(s,))\n    give_back_keys(shared, slot, plan)\n"
+        "    give_back_queries(shared, turn + 1, GROUP, plan)\n",
+        "    give_back_queries(shared, turn + 1, GROUP, plan)\n"
+        "    s = warpgroup_mma_wait(1, deps=(s,))\n    give_back_keys(shared, slot, plan)\n",
         HELD,
     ),
     "Q in registers: first buffer never given back": planted(
@@ -104,10 +127,10 @@ READ: dict[str, Mistake] = {
     ),
     "no fence after O is stored": planted("forward", "    fence_async_shared()\n", ""),
     "one arrival too few": planted(
-        "forward", "barriers(plan.stages, plan.groups)", "barriers(plan.stages, plan.groups + 1)"
+        "forward", "plan.parts, plan.groups)", "plan.parts, plan.groups + 1)"
     ),
     "one group speaks for all": planted(
-        "forward", "barriers(plan.stages, plan.groups)", "barriers(plan.stages, 1)"
+        "forward", "plan.parts, plan.groups)", "plan.parts, 1)"
     ),
     "scores used before their wait": planted(
         "forward",
@@ -174,7 +197,10 @@ BLIND: dict[str, Mistake] = {
         "schedule", "gl.maximum(last, 1)", "gl.maximum(last, 0)"
     ),
     "first tickets given twice": planted("schedule", ", axis=0) + programs", ", axis=0)"),
-    "last section as wide as the others": planted("schedule", "inside // wide", "inside // work.section"),
+    "last section as wide as the others": planted(
+        "schedule", "inside // wide", "inside // work.section",
+        Case(130, 200, hq=5, hk=5, switches=switches_of(section_mb=0.15)),
+    ),
     "heads of the second batch": planted("schedule", "bh % work.heads_q, rank", "bh, rank", LISTS),
     "snake with a gap": planted(
         "schedule", "gl.minimum(first + programs, work.total) - 1", "first + programs - 1", SNAKE

@@ -72,6 +72,9 @@ FORWARD_VARIANTS: tuple[dict[str, Any], ...] = (
     {"q_regs": False, "q_buffers": 1, "joined": False}, {"share_qo": True, "joined": False},
     _SMALL, _SMALL | {"q_regs": True, "q_buffers": 1}, _SMALL | {"schedule": 1, "joined": False},
     {"groups": 3, "pingpong": False}, {"groups": 3, "schedule": 1, "q_buffers": 2},
+    {"early_k": True, "stages": 2}, {"early_k": True, "stages": 2, "joined": False},
+    {"early_k": True, "stages": 3, "groups": 3}, {"early_k": True, "share_qo": True, "joined": False, "q_regs": False},
+    {"early_k": True, "overlap": False}, {"early_k": True, "q_regs": True, "halved": True},
 )  # fmt: skip
 VARIED = [
     Case(200, 333, True, calls=2), Case(330, 512, hq=4, hk=2), Case(33, 7, True, hq=2, hk=2),

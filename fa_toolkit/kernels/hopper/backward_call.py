@@ -21,7 +21,7 @@ from .backward_configuration import (
     backward_config,
 )
 from .backward_ends import ROWS, hopper_finish_kernel, hopper_prepare_kernel
-from .forward_call import LOG2_E, processors, tiles_of
+from .forward_call import LOG2_E, even_section, processors, tiles_of
 from .gluon import TensorDescriptor, gl
 
 FLOAT = 32  # bits of a sum
@@ -58,8 +58,8 @@ def backward_arguments(
     m = config.block_m
     key_tiles, query_tiles = -(-nk // PER_PROGRAM), -(-nq // m)
     total = b * hk * key_tiles
-    # one section fills the GPU once: larger ones read Q and dO anew for every tile of keys
-    section = config.section or -(-programs // key_tiles)
+    # sections fill the GPU once or twice: larger ones read Q and dO anew for every tile of keys
+    section = config.section or even_section(b * hk, -(-2 * programs // key_tiles))
     plan = BackwardPlan.of(config, d=d, causal=causal, ragged=nk % PER_PROGRAM != 0)
     arguments = (
         tiles_of(q, m), tiles_of(k, GROUP_KEYS), tiles_of(v, GROUP_KEYS), tiles_of(do, m),

@@ -36,7 +36,7 @@ class BackwardConfig:
     persistent: bool = False
     consumer_regs: int = 240
     producer_regs: int = 24
-    #: key heads worked on side by side; as many as fill the GPU once if 0
+    #: key heads worked on side by side; as many as fill the GPU once or twice if 0
     section: int = 0
 
     def shared(self, d: int) -> int:

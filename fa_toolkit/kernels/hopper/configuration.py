@@ -30,6 +30,8 @@ class Config:
     pingpong: bool = True
     #: scores are made before the P V of the tile before is done
     overlap: bool = True
+    #: the keys of a slot may be overwritten while its values are still read
+    early_k: bool = False
     #: exponentials are held before the wait for P V
     pin: bool = True
     #: Q is kept in registers / O is stored from the buffer of Q
@@ -44,12 +46,17 @@ class Config:
     #: programs on one SM
     per_sm: int = 1
     #: megabytes of keys and values that the heads of a section may have together
-    section_mb: int = 24
+    section_mb: float = 32
 
     @property
     def early_q(self) -> bool:
         """Whether Q of the next rows may come before these are done: there is room for it."""
         return self.joined and (self.q_regs or self.q_buffers > 1)
+
+    @property
+    def parts(self) -> int:
+        """Parts of a slot that are given back by themselves."""
+        return 1 + self.early_k
 
     @property
     def places(self) -> int:

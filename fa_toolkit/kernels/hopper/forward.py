@@ -29,7 +29,7 @@ class Shared(NamedTuple):
     q_full: Any
     q_empty: Any
     full: Any
-    empty: Any
+    empty: Any  # [stages], or [2 * stages]: those of the keys, then those of the values
 
 
 @gluon.jit
@@ -59,7 +59,7 @@ def shared_memory(q_desc, k_desc, v_desc, o_desc, plan: gl.constexpr):
     q_full = barriers(Q, 1)
     q_empty = barriers(Q, 1)
     full = barriers(plan.stages, 1)
-    empty = barriers(plan.stages, plan.groups)
+    empty = barriers(plan.stages * plan.parts, plan.groups)
     return Shared(q, k, v, o, place, q_full, q_empty, full, empty)
 
 

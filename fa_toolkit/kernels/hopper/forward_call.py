@@ -34,11 +34,28 @@ def tiles_of(x: torch.Tensor, rows: int) -> Any:
     )
 
 
+@functools.lru_cache(maxsize=1024)
+def even_section(heads: int, most: int) -> int:
+    """Heads of a section, at most `most`, such that the last section is as full as it can be.
+
+    The heavy tiles of the last section are the last to begin. If it has few heads, most programs are
+    done long before them: 16 heads in sections of three lose 4 % to the one that is left over.
+
+    Example:
+        >>> even_section(16, 3), even_section(17, 8), even_section(5, 8)
+        (2, 6, 5)
+    """
+    if heads <= most:
+        return heads
+    sizes = range(-(-most // 2), most + 1)
+    return max(sizes, key=lambda size: (((heads - 1) % size + 1) / size, size))
+
+
 def section_of(config: Config, k: torch.Tensor, heads_q: int) -> int:
     """Query heads whose keys and values fit the part of the L2 cache they may have, at least one group."""
-    head = 2 * k.shape[2] * k.shape[3] * k.element_size()
-    group = heads_q // k.shape[1]
-    return max(1, config.section_mb * 2**20 // head) * group
+    b, heads, n, d = k.shape
+    most = max(1, int(config.section_mb * 2**20) // max(1, 2 * n * d * k.element_size()))
+    return even_section(b * heads, most) * (heads_q // heads)
 
 
 def forward_arguments(

@@ -12,7 +12,9 @@ from .forward_steps import (
     factor,
     first_columns,
     first_scores,
+    give_back_keys,
     give_back_queries,
+    give_back_values,
     issue_scores,
     issue_values,
     left_layout,
@@ -115,6 +117,7 @@ def next_rows(
     # step: store, of lse: beside both products, so that m_i and l_i need not wait for O
     inverse = store_lse(lse_ptr, shared, work, m_i, l_i, turn, GROUP, plan)
     s = warpgroup_mma_wait(1, deps=(s,))
+    give_back_keys(shared, slot, plan)
     give_back_queries(shared, turn + 1, GROUP, plan)
     p, m_new, l_new = begin_rows(s, shared, turn + 1, work, GROUP, plan)
     if plan.pin:
@@ -123,7 +126,7 @@ def next_rows(
     more = place_of(shared, turn + 1, 4, GROUP, plan) > 0
     mbarrier.wait(shared.full.index(next_slot), next_phase, pred=more)
     acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))
-    release(shared.empty.index(slot))
+    give_back_values(shared, slot, plan)
     pairs = pairs_of(p, shared.v.dtype)
     # step: store, of O
     store_rows(o_desc, shared, acc, inverse, turn, GROUP, plan)
@@ -145,6 +148,8 @@ def next_rows_apart(
     # step: store
     inverse = store_lse(lse_ptr, shared, work, m_i, l_i, turn, GROUP, plan)
     acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))
+    if plan.early_k:
+        give_back_values(shared, slot, plan)
     store_rows(o_desc, shared, acc, inverse, turn, GROUP, plan)
     held = receive(shared, turn + 1, GROUP, plan)
     q = queries(shared, turn + 1, held, slot, GROUP, False, plan)
@@ -165,6 +170,8 @@ def consumer(GROUP: gl.constexpr, o_desc, lse_ptr, shared, work, plan: gl.conste
     # step: load_q
     held = receive(shared, turn, GROUP, plan)
     mbarrier.wait(shared.full.index(slot), phase)
+    if plan.early_k:
+        give_back_values(shared, slot, plan)  # the first slot has none
     q = queries(shared, turn, held, slot, GROUP, False, plan)
     pairs, m_i, l_i, slot, phase = first_scores(q, shared, work, slot, phase, turn, GROUP, plan)
     n = place_of(shared, turn, 4, GROUP, plan)

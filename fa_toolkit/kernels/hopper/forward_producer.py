@@ -24,6 +24,8 @@ def load_kv(k_desc, v_desc, shared, slot, phase, k_at, v_at, has_k, has_v, plan:
     k = shared.k.index(slot)
     v = shared.v.index(slot)
     tma.async_copy_global_to_shared(k_desc, [k_at[0], k_at[1], k_at[2], 0], full, k, pred=has_k)
+    if plan.early_k:
+        mbarrier.wait(shared.empty.index(plan.stages + slot), phase ^ 1, pred=has_v)
     tma.async_copy_global_to_shared(v_desc, [v_at[0], v_at[1], v_at[2], 0], full, v, pred=has_v)
     return advance(slot, phase, plan.stages)
 

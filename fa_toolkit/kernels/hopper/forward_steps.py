@@ -54,6 +54,19 @@ def give_back_queries(shared, turn, GROUP: gl.constexpr, plan: gl.constexpr):
 
 
 @gluon.jit
+def give_back_keys(shared, slot, plan: gl.constexpr):
+    """The scores of this slot are made: its keys may go while its values are still read."""
+    if plan.early_k:
+        release(shared.empty.index(slot))
+
+
+@gluon.jit
+def give_back_values(shared, slot, plan: gl.constexpr):
+    """P V of this slot is done, and if its keys did not go before, they go with its values."""
+    release(shared.empty.index(slot + (plan.parts - 1) * plan.stages))
+
+
+@gluon.jit
 def place_of(shared, turn, WHAT: gl.constexpr, GROUP: gl.constexpr, plan: gl.constexpr):
     """One of the numbers that place the rows of this turn."""
     return told(shared.place.index(PLACE * (turn % plan.places * plan.groups + GROUP) + WHAT), 4)
@@ -110,8 +123,10 @@ def step(
         acc = issue_values(p16, acc, shared, slot, plan)
         pass_turn(GROUP, plan.groups, plan.pingpong)
         s = warpgroup_mma_wait(1, deps=(s,))
+        give_back_keys(shared, slot, plan)
     else:
         s = warpgroup_mma_wait(0, deps=(s,))
+        give_back_keys(shared, slot, plan)
         acc = issue_values(p16, acc, shared, slot, plan)
         pass_turn(GROUP, plan.groups, plan.pingpong)
         acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))
@@ -130,7 +145,7 @@ def step(
     mbarrier.wait(shared.full.index(next_slot), next_phase)
     if plan.overlap:
         acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))
-    release(shared.empty.index(slot))
+    give_back_values(shared, slot, plan)
     acc = acc * gl.convert_layout(alpha, gl.SliceLayout(1, O_L), assert_trivial=True)[:, None]
     return pairs_of(p, shared.v.dtype), acc, m_i, l_i, next_slot, next_phase
 
