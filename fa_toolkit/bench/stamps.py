@@ -61,7 +61,10 @@ def _before(file: str, old: str, event: str, indent: str = "    ") -> Edit:
 
 _STEPS, _CONSUMER, _PRODUCER = "forward_steps", "forward_consumer", "forward_producer"
 _IMPORTS = "from .protocol import "
-_VALUES = "        acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))\n    release(shared.empty.index(slot))\n    acc ="
+_VALUES = (
+    "        acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))\n"
+    "    give_back_values(shared, slot, plan)\n    acc ="
+)
 
 STAMPED: tuple[Edit, ...] = (
     # where stamps go
@@ -81,7 +84,7 @@ STAMPED: tuple[Edit, ...] = (
     _after(_STEPS, "    if plan.pin:\n        l_i = pin(l_i)\n", "exponentials"),
     _after(_STEPS, "    mbarrier.wait(shared.full.index(next_slot), next_phase)\n", "filled"),
     Edit.of_text(_STEPS, _VALUES, _VALUES.replace(
-        "    release", f"    at = stamp(at, {EVENTS['values']})\n    release")),
+        "    give_back", f"    at = stamp(at, {EVENTS['values']})\n    give_back")),
     Edit.of_text(_STEPS, "return pairs_of(p, shared.v.dtype), acc,", "return at, pairs_of(p, shared.v.dtype), acc,"),
     Edit.of_text(_CONSUMER, _IMPORTS, _IMPORTS + "first_stamp, stamp, "),
     Edit(_CONSUMER, r"pairs, acc, m_i, l_i, slot, phase = step\((\s+)turn,",

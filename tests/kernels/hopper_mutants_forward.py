@@ -57,7 +57,9 @@ READ: dict[str, Mistake] = {
         EARLY,
     ),
     "values over those that are read": planted(
-        "forward", "        mbarrier.wait(shared.empty.index(plan.stages + slot), phase ^ 1, pred=has_v)\n", "        pass\n",
+        "forward",
+        "        mbarrier.wait(shared.empty.index(plan.stages + slot), phase ^ 1, pred=has_v)\n",
+        "        pass\n",
         EARLY,
     ),
     "values that the first slot does not have never given back": planted(

@@ -20,7 +20,7 @@ from oracles import (
 )
 
 import fa_toolkit.kernels as kernels
-from fa_toolkit import flash_attention
+from fa_toolkit import explain, flash_attention
 from fa_toolkit.errors import BackendUnavailable, DtypeError
 from fa_toolkit.problem import AttentionProblem, TileShape
 
@@ -177,11 +177,16 @@ def test_memory_grows_with_n_and_not_with_its_square() -> None:
     assert outputs <= used <= outputs + 2**20  # a score matrix would be 128 MiB
 
 
-def test_the_door_runs_the_kernel_asked_for_and_refuses_what_it_cannot() -> None:
+def test_the_door_chooses_the_kernel_and_refuses_what_it_cannot() -> None:
     q, k, v = make_qkv(LARGE[1], torch.float16, device="cuda")
     o, lse = flash_attention(q, k, v, causal=True, return_lse=True, impl="triton")
     direct = kernels.flash_forward(q, k, v, causal=True)
     assert torch.equal(o, direct[0]) and torch.equal(lse, direct[1])
+    started = explain(q, k, v, causal=True).launches[0].kernel
+    chosen = "hopper" if started.startswith("hopper") else "triton"
+    o, lse = flash_attention(q, k, v, causal=True, return_lse=True)
+    named = flash_attention(q, k, v, causal=True, return_lse=True, impl=chosen)
+    assert torch.equal(o, named[0]) and torch.equal(lse, named[1])
     with torch.autocast("cuda", dtype=torch.bfloat16):
         assert flash_attention(q.float(), k.float(), v.float()).dtype == torch.bfloat16
     with pytest.raises(BackendUnavailable, match=r"\.cuda\(\)"):

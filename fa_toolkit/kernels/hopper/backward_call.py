@@ -58,8 +58,11 @@ def backward_arguments(
     m = config.block_m
     key_tiles, query_tiles = -(-nk // PER_PROGRAM), -(-nq // m)
     total = b * hk * key_tiles
-    # sections fill the GPU once or twice: larger ones read Q and dO anew for every tile of keys
-    section = config.section or even_section(b * hk, -(-2 * programs // key_tiles))
+    # a section fills the GPU once: larger ones read Q and dO anew for every tile of keys; under a mask,
+    # where lengths differ, up to twice, so that the last one can be even
+    section = config.section or even_section(
+        b * hk, -(-(1 + causal) * programs // key_tiles), causal
+    )
     plan = BackwardPlan.of(config, d=d, causal=causal, ragged=nk % PER_PROGRAM != 0)
     arguments = (
         tiles_of(q, m), tiles_of(k, GROUP_KEYS), tiles_of(v, GROUP_KEYS), tiles_of(do, m),

@@ -6,7 +6,7 @@ the one constant that the kernel is compiled for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 #: keys of one consumer group, the rows of one product of the tensor cores, and groups in a program
@@ -36,7 +36,7 @@ class BackwardConfig:
     persistent: bool = False
     consumer_regs: int = 240
     producer_regs: int = 24
-    #: key heads worked on side by side; as many as fill the GPU once or twice if 0
+    #: key heads worked on side by side; if 0 as many as fill the GPU once, under a mask up to twice
     section: int = 0
 
     def shared(self, d: int) -> int:
@@ -103,10 +103,11 @@ class BackwardPlan(BackwardConfig):
         return cls(**{f.name: getattr(config, f.name) for f in fields(BackwardConfig)}, **fixed)
 
 
+_64 = BackwardConfig(block_m=128, rounded_p=True)
 #: D -> (length from which on, what runs), longest first; measured on an H200
 CHOICES: dict[int, tuple[tuple[int, BackwardConfig], ...]] = {
-    64: ((0, BackwardConfig(block_m=128, rounded_p=True, persistent=True)),),
-    128: ((2048, BackwardConfig()), (0, BackwardConfig(persistent=True))),
+    64: ((16384, _64), (0, replace(_64, persistent=True))),
+    128: ((4096, BackwardConfig()), (0, BackwardConfig(persistent=True))),
 }
 
 

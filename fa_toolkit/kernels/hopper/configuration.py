@@ -45,7 +45,8 @@ class Config:
     producer_regs: int = 24
     #: programs on one SM
     per_sm: int = 1
-    #: megabytes of keys and values that the heads of a section may have together
+    #: megabytes of keys and values that the heads of a section may have together: without a mask those
+    #: that fill the GPU once; under one the lengths differ, and longer sections end more evenly
     section_mb: float = 32
 
     @property
@@ -121,18 +122,25 @@ def plan_of(config: Config, d: int, len_q: int, len_k: int, causal: bool) -> Pla
 #: two groups at D = 64, and three, which read keys and values a third less often, with fewer registers
 TWO = Config(stages=3, q_buffers=2)
 THREE = replace(TWO, groups=3, consumer_regs=160, producer_regs=32)
-_256 = Config(block_n=64, share_qo=True, joined=False, pingpong=False)
+_64 = Config(stages=3, q_regs=True, halved=True)
+_128 = Config(q_regs=True, halved=True, early_k=True)
+_256 = Config(block_n=64, share_qo=True, joined=False, pingpong=False, early_k=True)
 #: (D, causal) -> (length from which on, what runs), longest first; measured on an H200
 CHOICES: dict[tuple[int, bool], tuple[tuple[int, Config], ...]] = {
-    (64, False): ((512, THREE), (0, TWO)),
+    (64, False): ((512, replace(THREE, section_mb=8)), (0, replace(TWO, section_mb=8))),
     (64, True): (
         (4096, replace(THREE, q_buffers=1, joined=False)),
-        (0, Config(stages=3, q_regs=True, halved=True)),
+        (1024, replace(_64, section_mb=16)),
+        (0, replace(_64, section_mb=8)),
     ),
-    (128, False): ((0, Config(q_regs=True)),),
-    (128, True): ((0, Config(q_regs=True, halved=True)),),
-    (256, False): ((0, _256),),
-    (256, True): ((0, _256),),
+    (128, False): ((0, Config(q_regs=True, section_mb=8)),),
+    (128, True): (
+        (2048, _128),
+        (1024, replace(_128, section_mb=16)),
+        (0, replace(_128, section_mb=8)),
+    ),
+    (256, False): ((0, replace(_256, section_mb=8)),),
+    (256, True): ((2048, replace(_256, section_mb=64)), (0, _256)),
 }
 
 

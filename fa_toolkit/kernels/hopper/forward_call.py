@@ -35,27 +35,27 @@ def tiles_of(x: torch.Tensor, rows: int) -> Any:
 
 
 @functools.lru_cache(maxsize=1024)
-def even_section(heads: int, most: int) -> int:
-    """Heads of a section, at most `most`, such that the last section is as full as it can be.
+def even_section(heads: int, most: int, causal: bool) -> int:
+    """Heads of a section, at most `most`; under a mask such that the last section is as full as it can be.
 
-    The heavy tiles of the last section are the last to begin. If it has few heads, most programs are
-    done long before them: 16 heads in sections of three lose 4 % to the one that is left over.
+    There the heavy tiles of the last section are the last to begin. If it has few heads, most programs
+    are done long before them: 16 heads in sections of three lose 4 % to the one that is left over.
 
     Example:
-        >>> even_section(16, 3), even_section(17, 8), even_section(5, 8)
-        (2, 6, 5)
+        >>> even_section(16, 3, True), even_section(17, 8, True), even_section(16, 3, False)
+        (2, 6, 3)
     """
-    if heads <= most:
-        return heads
+    if heads <= most or not causal:
+        return min(heads, most)
     sizes = range(-(-most // 2), most + 1)
     return max(sizes, key=lambda size: (((heads - 1) % size + 1) / size, size))
 
 
-def section_of(config: Config, k: torch.Tensor, heads_q: int) -> int:
+def section_of(config: Config, k: torch.Tensor, heads_q: int, causal: bool) -> int:
     """Query heads whose keys and values fit the part of the L2 cache they may have, at least one group."""
     b, heads, n, d = k.shape
     most = max(1, int(config.section_mb * 2**20) // max(1, 2 * n * d * k.element_size()))
-    return even_section(b * heads, most) * (heads_q // heads)
+    return even_section(b * heads, most, causal) * (heads_q // heads)
 
 
 def forward_arguments(
@@ -80,7 +80,7 @@ def forward_arguments(
     arguments = (
         tiles_of(q, config.rows), tiles_of(k, config.block_n), tiles_of(v, config.block_n),
         tiles_of(o, config.rows), lse, counter,
-        nq, nk, hq, hq // hk, row_tiles, total, section_of(config, k, hq), scale * LOG2_E,
+        nq, nk, hq, hq // hk, row_tiles, total, section_of(config, k, hq, causal), scale * LOG2_E,
     )  # fmt: skip
     plan = plan_of(config, d, nq, nk, causal)
     constants: dict[str, Any] = {"plan": plan, "num_warps": 4}
