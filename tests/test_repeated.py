@@ -11,6 +11,8 @@ from oracles import assert_within_budget, make_qkv, truth
 
 from fa_toolkit import attention, flash_attention, repeated
 from fa_toolkit.errors import ArgumentError, BackendUnavailable, DtypeError, ShapeError
+from fa_toolkit.kernels import prepared
+from fa_toolkit.kernels.descriptors import rows_of
 from fa_toolkit.kernels.prepared import Launch
 from fa_toolkit.problem import AttentionProblem
 
@@ -176,3 +178,32 @@ def test_a_compiled_kernel_is_started_with_its_constants_in_place(
     assert started == []
     launch("y", 5)
     assert started == [((7, 1, 1), "y", 5, True, 64)]
+
+
+def test_launches_that_compile_alike_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prepared, "_LAUNCHES", {})
+    store = torch.zeros(64, dtype=torch.float16)
+    aligned, odd = store[:8], store[1:9]
+    table = [rows_of(store.view(1, 1, 4, 16), rows, 16) for rows in (1, 2)]
+
+    def like(*args: Any, grid: tuple[int, ...] = (7,), kernel: Any = print, **options: Any) -> Any:
+        return prepared.launch_like(kernel, grid, args, {"BLOCK": 8} | options)
+
+    first = like(aligned, table[0], 5, 0.5, None)
+    assert first is like(
+        store[16:24], rows_of(torch.zeros(1, 1, 9, 16).half(), 1, 16), 5, 0.5, None
+    )
+    others = (
+        like(odd, table[0], 5, 0.5, None),
+        like(aligned.float(), table[0], 5, 0.5, None),
+        like(aligned, table[1], 5, 0.5, None),
+        like(aligned, table[0], 6, 0.5, None),
+        like(aligned, table[0], 5, 0.5, aligned),
+        like(aligned, table[0], 5, 0.5, None, grid=(8,)),
+        like(aligned, table[0], 5, 0.5, None, BLOCK=16),
+        like(aligned, table[0], 5, 0.5, None, kernel=repr),
+    )
+    assert len({id(x) for x in (first, *others)}) == 1 + len(others)
+    monkeypatch.setattr(prepared, "MOST", 9)
+    like(aligned, 1)
+    assert len(prepared._LAUNCHES) == 1

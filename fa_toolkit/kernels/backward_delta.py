@@ -9,6 +9,7 @@ import triton.language as tl
 from .call import Call, grid_of
 from .configuration import LaunchPlan
 from .precision import SAME_SUM
+from .prepared import start
 from .tiles import place_of_program, tile_ptrs
 
 
@@ -67,7 +68,8 @@ def backward_delta(
     tiles = triton.cdiv(problem.len_q, plan.tile.block_m)
     grid = grid_of(tiles, problem.heads_q, problem.batch)
     if delta.numel():
-        delta_kernel[grid](
+        start(
+            delta_kernel, grid,
             o, do, dlse, delta,
             *o.stride(), *do.stride(), *(delta if dlse is None else dlse).stride(),
             *delta.stride(),

@@ -12,6 +12,7 @@ from .call import Call, output_like
 from .configuration import LaunchPlan
 from .descriptors import rows_of, statistics_of
 from .precision import dot_precision
+from .prepared import start
 from .tiles import (
     LOG2_E,
     WHOLE,
@@ -235,7 +236,8 @@ def backward_dkdv(
     # both sums of a wide head do not fit the registers: then each has a launch of its own
     for wants_dk, wants_dv in ((True, False), (False, True)) if plan.apart else ((True, True),):
         if dk.numel():
-            flash_backward_dkdv_kernel[grid](
+            start(
+                flash_backward_dkdv_kernel, grid,
                 q, k, v, do, lse, delta, call.seed, *call.offsets, dk, dv, *descriptors,
                 *call.strides(q, k, v, do, lse, delta, dk, dv),
                 problem.heads_kv, problem.group, *call.scalars, **plan.meta, **call.flags,

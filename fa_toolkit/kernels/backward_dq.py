@@ -12,6 +12,7 @@ from .call import Call, output_like
 from .configuration import LaunchPlan
 from .descriptors import rows_of
 from .precision import dot_precision
+from .prepared import start
 from .tiles import (
     LOG2_E,
     WHOLE,
@@ -195,7 +196,8 @@ def backward_dq(
         descriptors = [rows_of(k, n, plan.block_d), rows_of(v, n, plan.block_dv)]
     grid = call.grid(problem.heads_q, problem.len_q, plan.tile.block_m, plan.side, plan.on_axes)
     if dq.numel():
-        flash_backward_dq_kernel[grid](
+        start(
+            flash_backward_dq_kernel, grid,
             q, k, v, do, lse, delta, call.seed, *call.offsets, dq, *descriptors,
             *call.strides(q, k, v, do, lse, delta, dq),
             problem.heads_q, problem.group, *call.scalars, **plan.meta, **call.flags,

@@ -22,6 +22,7 @@ from .flash_forward import online_softmax_step
 from .launching import on_device_of, require_kernels
 from .merge_parts import merge_parts
 from .precision import dot_precision
+from .prepared import start
 from .tiles import LN_2, LOG2_E, partners_seen, tanh, tile_ptrs, visible_pairs
 
 
@@ -258,7 +259,8 @@ def launch_decode(
     row_tiles = triton.cdiv(packed_rows(problem), launch.tile.block_m)
     grid = (problem.batch * problem.heads_kv * row_tiles * plan.splits,)
     with on_device_of(q):
-        flash_decode_kernel[grid](
+        start(
+            flash_decode_kernel, grid,
             q, k, v, sink, seq_lens, block_table, o_parts, lse_parts,
             *q.stride(), *k.stride(), *v.stride(),
             *(0 if x is None else x.stride(0) for x in (sink, seq_lens)),

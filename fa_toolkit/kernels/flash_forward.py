@@ -21,7 +21,7 @@ from .decode_configuration import choose_split
 from .descriptors import readable, rows_of
 from .launching import on_device_of, require_kernels
 from .precision import dot_precision
-from .prepared import Launch
+from .prepared import Launch, launch_like
 from .tiles import (
     LN_2,
     LOG2_E,
@@ -307,9 +307,12 @@ class ForwardLaunch:
         aligned = call.cu_seqlens is None and readable(q, k, v)
         self.plan = plan = choose_launch(problem, q.device, tile, aligned=aligned)
         self.numbers: tuple[Any, ...] = ()
-        grid = call.grid(problem.heads_q, problem.len_q, plan.tile.block_m, plan.side, plan.on_axes)
-        self.launch = Launch(
-            flash_forward_kernel, grid, **plan.meta, **call.flags, HAS_SINK=call.sink is not None,
+        self.launch: Launch | None = None
+        self.grid = grid = call.grid(
+            problem.heads_q, problem.len_q, plan.tile.block_m, plan.side, plan.on_axes
+        )
+        self.options: dict[str, Any] = dict(
+            **plan.meta, **call.flags, HAS_SINK=call.sink is not None,
             LAST_FIRST=plan.last_first, SIDE=plan.side, ON_AXES=len(grid) > 1, DOT_PRECISION=dot_precision(q),
         )  # fmt: skip
 
@@ -337,9 +340,12 @@ class ForwardLaunch:
         if not self.numbers:
             strides = call.strides(q, k, v, o, lse)
             self.numbers = (*strides, problem.heads_q, problem.group, *call.scalars)
+        arguments = (
+            q, k, v, call.sink, call.seed, *call.offsets, o, lse, *self._descriptors(q, k, v),
+            *self.numbers,
+        )  # fmt: skip
         with on_device_of(q):
-            self.launch(
-                q, k, v, call.sink, call.seed, *call.offsets, o, lse, *self._descriptors(q, k, v),
-                *self.numbers,
-            )  # fmt: skip
+            if self.launch is None:
+                self.launch = launch_like(flash_forward_kernel, self.grid, arguments, self.options)
+            self.launch(*arguments)
         return o, lse

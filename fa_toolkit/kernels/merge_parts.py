@@ -10,6 +10,7 @@ from triton.language.extra.cuda import gdc_wait
 from ..problem import MERGED_PARTS
 from .launching import on_device_of
 from .precision import SAME_SUM
+from .prepared import start
 from .tiles import LN_2, LOG2_E, tile_ptrs
 
 
@@ -100,7 +101,8 @@ def merge_parts(
     ahead = {"launch_pdl": True} if overlap else {}  # programmatic dependent launch
     parts, width = o_parts.shape[0], o.shape[-1]
     with on_device_of(o):
-        merge_parts_kernel[(lse.numel(),)](
+        start(
+            merge_parts_kernel, (lse.numel(),),
             o_parts, lse_parts, o, lse,
             *o.stride()[:3], *lse.stride(),
             lse.numel(), parts, *lse.shape[1:],

@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from triton.compiler import CompiledKernel
+
+from .descriptors import ALIGNMENT
+
+MOST = 4096  # launches remembered
 
 
 class Launch:
@@ -38,3 +43,38 @@ class Launch:
             names = self.kernel.arg_names[len(args) :]
             self._constants = tuple(self.options[name] for name in names)
             self._start = compiled[(*self.grid, 1, 1)[:3]]
+
+
+_LAUNCHES: dict[tuple[Any, ...], Launch] = {}
+
+
+def launch_like(
+    kernel: Any, grid: tuple[int, ...], args: tuple[Any, ...], options: dict[str, Any]
+) -> Launch:
+    """The launch of all that are like this one.
+
+    Alike are launches with the same grid, options and numbers on the same GPU, whose tensors have the
+    same types and are as well aligned.
+    """
+    where = torch.cuda.current_device() if torch.cuda.is_initialized() else -1
+    key = (id(kernel), grid, where, *map(_kind, args), *options.items())
+    launch = _LAUNCHES.get(key)
+    if launch is None:
+        if len(_LAUNCHES) >= MOST:
+            _LAUNCHES.clear()
+        # a launch holds its kernel, so that no other one can have its id
+        launch = _LAUNCHES[key] = Launch(kernel, grid, **options)
+    return launch
+
+
+def start(kernel: Any, grid: tuple[int, ...], *args: Any, **options: Any) -> None:
+    """What `kernel[grid](*args, **options)` does; where one like it was made before, Triton looks nothing up."""
+    launch_like(kernel, grid, args, options)(*args)
+
+
+def _kind(argument: Any) -> Any:
+    """What Triton compiles for: a number as it is, of a tensor its type and alignment."""
+    if isinstance(argument, torch.Tensor):
+        return argument.dtype, argument.data_ptr() % ALIGNMENT == 0
+    block = getattr(argument, "block_shape", None)  # of a descriptor
+    return argument if block is None else (argument.base.dtype, *block)
