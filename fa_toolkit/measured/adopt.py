@@ -27,6 +27,8 @@ _NAMES = {
     "fa3x": "fa3_xformers",
     "tut06": "tutorial",
     "tut06_ws": "tutorial_ws",
+    "ours:hopper": "ours_hopper",
+    "ours:readable": "ours_readable",
     "fa_toolkit.bench.ours_by_name:hopper": "ours_hopper",
     "fa_toolkit.bench.ours_by_name:readable": "ours_readable",
 }
@@ -118,14 +120,15 @@ def from_side_by_side(data: Mapping[str, Any]) -> Run:
         speeds=tuple(speeds),
         memories=tuple(_memory(row) for row in data.get("memory", ())),
         absent={_name(key): str(why) for key, why in data.get("absent", {}).items()},
+        left_out=tuple(data.get("left_out", ())),
     )  # fmt: skip
 
 
 def _name(provider: str) -> str:
     """The id of a provider: "ours:flash_attention" is "ours", "ours:other" keeps its name."""
     kind, _, function = provider.partition(":")
-    if kind == "ours":
-        return "ours" if function in ("", "flash_attention") else provider
+    if kind == "ours" and function in ("", "flash_attention"):
+        return "ours"
     return _NAMES.get(provider, provider)
 
 
