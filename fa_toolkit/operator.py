@@ -19,7 +19,7 @@ from .door import refuse_hopper
 from .errors import BackendUnavailable
 from .language import Text
 from .reference.varlen import each_backward, each_forward
-from .repeated import is_plain
+from .repeated import is_only_recorded, is_plain
 
 # what is not a tensor, in the order of both schemas and of `Options`
 _OPTIONS = (
@@ -234,10 +234,11 @@ def _differentiate(ctx: Any, do: Tensor | None, dlse: Tensor | None) -> tuple[An
     if do is None and dlse is None:
         return (None,) * 4 + rest
     needs_q, needs_k, needs_v, needs_sink = ctx.needs_input_grad[:4]
-    dq, dk, dv, dsink = attention_backward_op(
-        q, k, v, o, lse, torch.zeros_like(o) if do is None else do, dlse, *more,
-        needs_q, needs_k or needs_v, *ctx.options,
-    )  # fmt: skip
+    do = torch.zeros_like(o) if do is None else do
+    tensors = (q, k, v, o, lse, do, dlse, *more)
+    plain = is_plain(*(x for x in tensors if x is not None))
+    run = _backward if plain else attention_backward_op
+    dq, dk, dv, dsink = run(*tensors, needs_q, needs_k or needs_v, *ctx.options)
     grads = ((dq, needs_q), (dk, needs_k), (dv, needs_v), (dsink, needs_sink))
     return (*(grad if needed else None for grad, needed in grads), *rest)
 
@@ -294,12 +295,30 @@ attention_op = torch.ops.fa_toolkit.attention.default
 attention_backward_op = torch.ops.fa_toolkit.attention_backward.default
 
 
+class _Recorded(torch.autograd.Function):
+    """What the operator does where autograd alone looks on."""
+
+    @staticmethod
+    def forward(ctx: Any, *arguments: Any) -> tuple[Tensor, Tensor]:
+        found = _forward(*arguments)
+        _remember(ctx, arguments, found)
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Any, ...]:
+        return _differentiate(ctx, *grads)
+
+
 def run_attention(*arguments: Any) -> tuple[Tensor, Tensor]:
-    """The operator or, where nobody differentiates, traces or wraps the call, what it runs.
+    """The operator or, where nobody traces, transforms or wraps the call, what it runs.
 
     PyTorch's way to the operator takes longer than the kernel at a few hundred tokens.
     """
-    if is_plain(*(x for x in arguments[:_TENSORS] if x is not None)):
+    tensors = [x for x in arguments[:_TENSORS] if x is not None]
+    if is_plain(*tensors):
         return _forward(*arguments)
+    if is_only_recorded(*tensors):
+        recorded: tuple[Tensor, Tensor] = _Recorded.apply(*arguments)  # type: ignore[no-untyped-call]
+        return recorded
     o, lse = attention_op(*arguments)
     return o, lse

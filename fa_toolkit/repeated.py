@@ -23,13 +23,19 @@ _READY: dict[tuple[Any, ...], Ready] = {}
 
 def is_plain(*tensors: Tensor) -> bool:
     """Whether nobody differentiates, traces, transforms or wraps a call with these tensors."""
+    recorded = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
+    return not recorded and is_only_recorded(*tensors)
+
+
+def is_only_recorded(*tensors: Tensor) -> bool:
+    """Whether nobody traces, transforms or wraps such a call: at most autograd looks on."""
     return (
         not torch.compiler.is_compiling()
         and torch._C._len_torch_dispatch_stack() == 0
+        and torch._C._get_tracing_state() is None  # torch.jit.trace sees operators, no launches
         and forward_ad._current_level < 0
         # a tensor with the negative bit holds the numbers of another sign, which dispatch resolves
         and all(type(x) is Tensor and not x.is_meta and not x.is_neg() for x in tensors)
-        and not (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))
     )
 
 

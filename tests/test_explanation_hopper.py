@@ -19,6 +19,7 @@ from fa_toolkit.explanation import Explanation
 from fa_toolkit.hardware import GPUS
 from fa_toolkit.kernels import routing
 from fa_toolkit.kernels.hopper import availability, gluon_names
+from fa_toolkit.kernels.hopper.backward_configuration import backward_config
 from fa_toolkit.language import Text, using
 from fa_toolkit.problem import AttentionProblem
 
@@ -217,6 +218,7 @@ def test_the_choice_is_that_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_launches_fit_and_their_figures_are_the_models(always_better: None) -> None:
+    draws: set[bool] = set()
     for n, width, causal in itertools.product((2048, 2100, 16384), (64, 128), (False, True)):
         answer = told(n, width, causal=causal)
         forward, prepare, main, finish = answer.launches
@@ -232,10 +234,13 @@ def test_launches_fit_and_their_figures_are_the_models(always_better: None) -> N
             # the upper 64 rows of a tile on the diagonal make 64 of its 128 columns of scores
             unmade = 2 * 8 * -(-n // 128) * 64 * 64 * 2 * width
         assert forward.flops == io_model.issued_flops(problem, forward.tile) - unmade
-        tiles = 2 * 2 * -(-n // 128)  # of keys; at D = 64 each SM takes one after the other
+        tiles = 2 * 2 * -(-n // 128)  # of keys, which the programs of a persistent grid draw
         assert forward.programs <= 132 * 3
-        assert main.programs == (min(tiles, 132) if width == 64 else tiles)
+        persistent = backward_config(width, n, n, causal).persistent
+        assert main.programs == (min(tiles, 132) if persistent else tiles)
+        draws.add(persistent)
         sums = 4 * 2 * 8 * -(-n // main.tile.block_m) * main.tile.block_m * width
         assert finish.reads == sums and finish.writes == 2 * 2 * 8 * n * width
         assert prepare.writes >= sums and main.flops * 5 >= answer.backward_flops * 5
         assert main.writes - main.reads < 0 < sums <= main.writes
+    assert draws == {False, True}

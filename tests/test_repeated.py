@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 import torch
 from oracles import assert_within_budget, make_qkv, truth
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from fa_toolkit import attention, flash_attention, repeated
+from fa_toolkit import attention, flash_attention, operator, repeated
 from fa_toolkit.errors import ArgumentError, BackendUnavailable, DtypeError, ShapeError
 from fa_toolkit.kernels import prepared
 from fa_toolkit.kernels.descriptors import rows_of
@@ -207,3 +209,61 @@ def test_launches_that_compile_alike_are_one(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(prepared, "MOST", 9)
     like(aligned, 1)
     assert len(prepared._LAUNCHES) == 1
+
+
+class Seen(TorchDispatchMode):
+    """The operators of this package that run under it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func.namespace == "fa_toolkit":
+            self.names.append(func.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+def test_training_takes_the_way_around_the_operator_only_where_nobody_looks_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    q, k, v = (
+        x.requires_grad_() for x in make_qkv(AttentionProblem(1, 2, 1, 5, 7, 8, dtype="float32"))
+    )
+
+    def grads() -> tuple[torch.Tensor, ...]:
+        o, lse = flash_attention(q, k, v, causal=True, return_lse=True)
+        return torch.autograd.grad((o * o).sum() + lse.sum(), (q, k, v))
+
+    with Seen() as seen:
+        wanted = grads()
+    assert seen.names == ["attention.default", "attention_backward.default"]
+    for name in ("attention_op", "attention_backward_op"):
+        monkeypatch.setattr(operator, name, None)  # whoever calls it fails
+    assert all(torch.equal(a, b) for a, b in zip(grads(), wanted, strict=True))
+
+
+def test_a_second_derivative_is_refused_on_either_way() -> None:
+    q, k, v = (
+        x.requires_grad_() for x in make_qkv(AttentionProblem(1, 2, 1, 5, 7, 8, dtype="float32"))
+    )
+    for look in (nullcontext(), Seen()):
+        with look:
+            (dq,) = torch.autograd.grad(flash_attention(q, k, v).sum(), q, create_graph=True)
+        with pytest.raises(BackendUnavailable, match="first order"):
+            torch.autograd.grad(dq.sum(), q)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_trace_holds_the_operator(recorded: bool) -> None:
+    """A kernel that is launched while PyTorch traces would leave nothing in the trace but empty memory."""
+    q, k, v = (
+        x.requires_grad_(recorded)
+        for x in make_qkv(AttentionProblem(1, 2, 1, 5, 7, 8, dtype="float32"))
+    )
+    flash_attention(q, k, v)  # remembered, if it can be
+    traced = torch.jit.trace(lambda q, k, v: flash_attention(q, k, v), (q, k, v))
+    assert "fa_toolkit::attention" in str(traced.graph)
+    torch.testing.assert_close(traced(2 * q, k, v), flash_attention(2 * q, k, v))

@@ -46,6 +46,7 @@ class Launch:
 
 
 _LAUNCHES: dict[tuple[Any, ...], Launch] = {}
+_NUMBERS = frozenset({int, float, type(None)})
 
 
 def launch_like(
@@ -57,7 +58,9 @@ def launch_like(
     same types and are as well aligned.
     """
     where = torch.cuda.current_device() if torch.cuda.is_initialized() else -1
-    key = (id(kernel), grid, where, *map(_kind, args), *options.items())
+    # numbers as they are, without a call for each: there are some forty
+    kinds = [x if type(x) in _NUMBERS else _kind(x) for x in args]
+    key = (id(kernel), grid, where, *kinds, *options.items())
     launch = _LAUNCHES.get(key)
     if launch is None:
         if len(_LAUNCHES) >= MOST:
