@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 import torch
 from torch import Tensor
 
-from .door import refuse_hopper
+from .door import has_tangent, refuse_hopper
 from .errors import BackendUnavailable
 from .language import Text
 from .reference.varlen import each_backward, each_forward
@@ -233,6 +233,8 @@ def _differentiate(ctx: Any, do: Tensor | None, dlse: Tensor | None) -> tuple[An
     rest = (None,) * (3 + len(ctx.options))
     if do is None and dlse is None:
         return (None,) * 4 + rest
+    if any(x is not None and _is_differentiated(x) for x in (do, dlse)):
+        refuse_transforms()
     needs_q, needs_k, needs_v, needs_sink = ctx.needs_input_grad[:4]
     do = torch.zeros_like(o) if do is None else do
     tensors = (q, k, v, o, lse, do, dlse, *more)
@@ -241,6 +243,11 @@ def _differentiate(ctx: Any, do: Tensor | None, dlse: Tensor | None) -> tuple[An
     dq, dk, dv, dsink = run(*tensors, needs_q, needs_k or needs_v, *ctx.options)
     grads = ((dq, needs_q), (dk, needs_k), (dv, needs_v), (dsink, needs_sink))
     return (*(grad if needed else None for grad, needed in grads), *rest)
+
+
+def _is_differentiated(x: Tensor) -> bool:
+    """Whether torch.func or forward mode differentiates by x: neither asks the operator."""
+    return torch._C._functorch.is_gradtrackingtensor(x) or has_tangent(x)
 
 
 def _refuse_second_derivative(ctx: Any, *grads: Any) -> NoReturn:

@@ -23,7 +23,8 @@ _READY: dict[tuple[Any, ...], Ready] = {}
 
 def is_plain(*tensors: Tensor) -> bool:
     """Whether nobody differentiates, traces, transforms or wraps a call with these tensors."""
-    recorded = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
+    recording = torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
+    recorded = recording and any(x.requires_grad for x in tensors)
     return not recorded and is_only_recorded(*tensors)
 
 
@@ -32,10 +33,24 @@ def is_only_recorded(*tensors: Tensor) -> bool:
     return (
         not torch.compiler.is_compiling()
         and torch._C._len_torch_dispatch_stack() == 0
+        and torch._ops._len_torch_dispatch_stack_pre_dispatch() == 0  # type: ignore[no-untyped-call]
         and torch._C._get_tracing_state() is None  # torch.jit.trace sees operators, no launches
+        and not torch._C._are_functorch_transforms_active()
         and forward_ad._current_level < 0
+        and all(map(_is_bare, tensors))
+    )
+
+
+def _is_bare(x: Tensor) -> bool:
+    """Whether x is memory with numbers, and no view of a transform on one."""
+    return (
+        type(x) is Tensor
+        and not x.is_meta
         # a tensor with the negative bit holds the numbers of another sign, which dispatch resolves
-        and all(type(x) is Tensor and not x.is_meta and not x.is_neg() for x in tensors)
+        and not x.is_neg()
+        # `is_grads_batched` makes the one, functionalization the other, with no transform at work
+        and not torch._C._functorch.is_legacy_batchedtensor(x)
+        and not torch._is_functional_tensor(x)
     )
 
 
@@ -49,7 +64,7 @@ def key_of(q: Tensor, k: Tensor, v: Tensor, *options: Any) -> tuple[Any, ...] | 
         return None
     if not all(type(x) in _KINDS or _is_pair(x) for x in options):
         return None
-    if torch._C._are_functorch_transforms_active() or torch.is_autocast_enabled(q.device.type):
+    if torch.is_autocast_enabled(q.device.type):
         return None
     strided = q.layout is k.layout is v.layout is torch.strided
     if not strided or (q.data_ptr() | k.data_ptr() | v.data_ptr()) % ALIGNMENT:

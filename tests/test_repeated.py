@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from oracles import assert_within_budget, make_qkv, truth
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from fa_toolkit import attention, flash_attention, operator, repeated
@@ -200,13 +201,16 @@ def test_launches_that_compile_alike_are_one(monkeypatch: pytest.MonkeyPatch) ->
         like(aligned.float(), table[0], 5, 0.5, None),
         like(aligned, table[1], 5, 0.5, None),
         like(aligned, table[0], 6, 0.5, None),
+        like(aligned, table[0], 5.0, 0.5, None),
+        like(aligned, table[0], 1, 0.5, None),
+        like(aligned, table[0], True, 0.5, None),
         like(aligned, table[0], 5, 0.5, aligned),
         like(aligned, table[0], 5, 0.5, None, grid=(8,)),
         like(aligned, table[0], 5, 0.5, None, BLOCK=16),
         like(aligned, table[0], 5, 0.5, None, kernel=repr),
     )
     assert len({id(x) for x in (first, *others)}) == 1 + len(others)
-    monkeypatch.setattr(prepared, "MOST", 9)
+    monkeypatch.setattr(prepared, "MOST", 12)
     like(aligned, 1)
     assert len(prepared._LAUNCHES) == 1
 
@@ -267,3 +271,64 @@ def test_a_trace_holds_the_operator(recorded: bool) -> None:
     traced = torch.jit.trace(lambda q, k, v: flash_attention(q, k, v), (q, k, v))
     assert "fa_toolkit::attention" in str(traced.graph)
     torch.testing.assert_close(traced(2 * q, k, v), flash_attention(2 * q, k, v))
+
+
+def _leaves() -> list[torch.Tensor]:
+    made = make_qkv(AttentionProblem(1, 2, 1, 5, 7, 8, dtype="float32"))
+    return [x.requires_grad_() for x in made]
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+@pytest.mark.parametrize("impl", ["tiled", "triton"])
+def test_transforms_of_the_backward_reach_the_operator(impl: Any) -> None:
+    """What they hand in looks like a tensor and has no memory."""
+    q, k, v = _leaves()
+    o = flash_attention(q, k, v, impl=impl)
+    many = torch.randn(3, *o.shape)
+
+    def pull(w: torch.Tensor) -> torch.Tensor:
+        return torch.autograd.grad(o, q, w, retain_graph=True)[0]
+
+    wanted = torch.stack([pull(w) for w in many])
+    (batched,) = torch.autograd.grad(o, q, many, is_grads_batched=True, retain_graph=True)
+    torch.testing.assert_close(batched, wanted)
+    torch.testing.assert_close(torch.func.vmap(pull)(many), wanted)
+    torch.testing.assert_close(torch.func.functionalize(pull)(many[0]), wanted[0])
+    jacobian = torch.autograd.functional.jacobian(
+        lambda q: flash_attention(q, k.detach(), v.detach(), impl=impl), q.detach(), vectorize=True
+    )
+    torch.testing.assert_close(torch.einsum("abcd,abcdefgh->efgh", many[0], jacobian), wanted[0])
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")
+def test_a_derivative_by_the_gradient_that_comes_in_is_refused() -> None:
+    q, k, v = _leaves()
+    o = flash_attention(q, k, v)
+    w = torch.randn_like(o)
+
+    def pull(w: torch.Tensor) -> torch.Tensor:
+        return torch.autograd.grad(o, q, w, retain_graph=True)[0]
+
+    def dual() -> None:
+        with torch.autograd.forward_ad.dual_level():
+            pull(torch.autograd.forward_ad.make_dual(w, w))
+
+    for differentiate in (
+        lambda: torch.func.grad(lambda w: pull(w).square().sum())(w),
+        lambda: torch.func.jvp(pull, (w,), (w,)),
+        dual,
+    ):
+        with pytest.raises(BackendUnavailable, match="transform"):
+            differentiate()
+
+
+def test_gradients_asked_for_inside_inference_mode_are_none() -> None:
+    q, k, v = _leaves()
+    with torch.inference_mode(), torch.enable_grad():
+        assert not flash_attention(q, k, v).requires_grad
+
+
+def test_a_trace_before_dispatch_holds_the_operator() -> None:
+    q, k, v = _leaves()
+    graph = make_fx(lambda q, k, v: flash_attention(q, k, v), pre_dispatch=True)(q, k, v).graph
+    assert "fa_toolkit.attention" in str([node.target for node in graph.nodes])

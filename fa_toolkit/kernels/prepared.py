@@ -46,7 +46,7 @@ class Launch:
 
 
 _LAUNCHES: dict[tuple[Any, ...], Launch] = {}
-_NUMBERS = frozenset({int, float, type(None)})
+_PLAIN = frozenset({int, type(None)})
 
 
 def launch_like(
@@ -58,8 +58,8 @@ def launch_like(
     same types and are as well aligned.
     """
     where = torch.cuda.current_device() if torch.cuda.is_initialized() else -1
-    # numbers as they are, without a call for each: there are some forty
-    kinds = [x if type(x) in _NUMBERS else _kind(x) for x in args]
+    # whole numbers as they are, without a call for each: there are some forty
+    kinds = [x if type(x) in _PLAIN else _kind(x) for x in args]
     key = (id(kernel), grid, where, *kinds, *options.items())
     launch = _LAUNCHES.get(key)
     if launch is None:
@@ -76,8 +76,8 @@ def start(kernel: Any, grid: tuple[int, ...], *args: Any, **options: Any) -> Non
 
 
 def _kind(argument: Any) -> Any:
-    """What Triton compiles for: a number as it is, of a tensor its type and alignment."""
+    """What Triton compiles for: a number and its type, of a tensor type and alignment."""
     if isinstance(argument, torch.Tensor):
         return argument.dtype, argument.data_ptr() % ALIGNMENT == 0
     block = getattr(argument, "block_shape", None)  # of a descriptor
-    return argument if block is None else (argument.base.dtype, *block)
+    return (type(argument), argument) if block is None else (argument.base.dtype, *block)
