@@ -23,9 +23,10 @@ _READY: dict[tuple[Any, ...], Ready] = {}
 
 def is_plain(*tensors: Tensor) -> bool:
     """Whether nobody differentiates, traces, transforms or wraps a call with these tensors."""
+    if not is_only_recorded(*tensors):  # first: under a compiler nothing else may be asked
+        return False
     recording = torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
-    recorded = recording and any(x.requires_grad for x in tensors)
-    return not recorded and is_only_recorded(*tensors)
+    return not (recording and any(x.requires_grad for x in tensors))
 
 
 def is_only_recorded(*tensors: Tensor) -> bool:
