@@ -165,7 +165,9 @@ MUTANTS: dict[str, Bug] = {
         "return grid_of(max(-(-length // block) - 1, 1), heads,",
     ),
     "grid over key heads": Bug(
-        "flash_forward", "call.grid(problem.heads_q,", "call.grid(problem.heads_kv,"
+        "flash_forward",
+        "            problem.heads_q, problem.len_q,",
+        "            problem.heads_kv, problem.len_q,",
     ),
     "scale without log2 e": Bug("flash_forward", "else scale) * LOG2_E", "else scale)"),
     "scale left out": Bug(
