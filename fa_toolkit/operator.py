@@ -19,7 +19,7 @@ from .door import has_tangent, refuse_hopper
 from .errors import BackendUnavailable
 from .language import Text
 from .reference.varlen import each_backward, each_forward
-from .repeated import is_only_recorded, is_plain
+from .repeated import is_only_recorded, is_plain, is_recorded
 
 # what is not a tensor, in the order of both schemas and of `Options`
 _OPTIONS = (
@@ -322,10 +322,8 @@ def run_attention(*arguments: Any) -> tuple[Tensor, Tensor]:
     PyTorch's way to the operator takes longer than the kernel at a few hundred tokens.
     """
     tensors = [x for x in arguments[:_TENSORS] if x is not None]
-    if is_plain(*tensors):
-        return _forward(*arguments)
+    run: Any = attention_op
     if is_only_recorded(*tensors):
-        recorded: tuple[Tensor, Tensor] = _Recorded.apply(*arguments)  # type: ignore[no-untyped-call]
-        return recorded
-    o, lse = attention_op(*arguments)
+        run = _Recorded.apply if is_recorded(*tensors) else _forward
+    o, lse = run(*arguments)
     return o, lse

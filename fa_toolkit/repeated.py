@@ -23,10 +23,14 @@ _READY: dict[tuple[Any, ...], Ready] = {}
 
 def is_plain(*tensors: Tensor) -> bool:
     """Whether nobody differentiates, traces, transforms or wraps a call with these tensors."""
-    if not is_only_recorded(*tensors):  # first: under a compiler nothing else may be asked
-        return False
+    # in this order: under a compiler nothing else may be asked
+    return is_only_recorded(*tensors) and not is_recorded(*tensors)
+
+
+def is_recorded(*tensors: Tensor) -> bool:
+    """Whether autograd records such a call."""
     recording = torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
-    return not (recording and any(x.requires_grad for x in tensors))
+    return recording and any(x.requires_grad for x in tensors)
 
 
 def is_only_recorded(*tensors: Tensor) -> bool:

@@ -59,6 +59,14 @@ def test_a_side_by_side_file_is_taken_in(tmp_path: Path) -> None:
     assert (sustained.clock_mhz, sustained.watts) == (1700.0, 650.0)
 
 
+def test_our_two_sets_keep_their_names_and_what_was_left_out_is_said(tmp_path: Path) -> None:
+    ours = [row(provider=f"ours:{name}") for name in ("hopper", "readable", "flash_attention")]
+    file = written(harness(results=ours, left_out=["a case"]), tmp_path)
+    kept = load(adopt(file, id="h200-x", title=TITLE, folder=tmp_path, date="2026-12-01"))
+    assert [each.provider for each in kept.speeds] == ["ours_hopper", "ours_readable", "ours"]
+    assert kept.left_out == ("a case",)
+
+
 def test_decode_and_memory_and_failures_of_a_side_by_side_file(tmp_path: Path) -> None:
     decode = row(Nq=1, N=8192, causal=False, ms=0.08, **{"pass": "fwd"})
     wrong = row(provider="fa4", error="RuntimeError: no")

@@ -54,7 +54,7 @@ def even_section(heads: int, most: int, causal: bool) -> int:
 def section_of(config: Config, k: torch.Tensor, heads_q: int, causal: bool) -> int:
     """Query heads whose keys and values fit the part of the L2 cache they may have, at least one group."""
     b, heads, n, d = k.shape
-    most = max(1, int(config.section_mb * 2**20) // max(1, 2 * n * d * k.element_size()))
+    most = max(1, int(config.section_mb * 2**20) // (2 * n * d * k.element_size()))
     return even_section(b * heads, most, causal) * (heads_q // heads)
 
 

@@ -149,7 +149,7 @@ def next_rows_apart(
     inverse = store_lse(lse_ptr, shared, work, m_i, l_i, turn, GROUP, plan)
     acc, p16 = warpgroup_mma_wait(0, deps=(acc, p16))
     if plan.early_k:
-        give_back_values(shared, slot, plan)
+        give_back_values(shared, slot, plan)  # else the whole slot goes after the first scores
     store_rows(o_desc, shared, acc, inverse, turn, GROUP, plan)
     held = receive(shared, turn + 1, GROUP, plan)
     q = queries(shared, turn + 1, held, slot, GROUP, False, plan)
