@@ -65,6 +65,7 @@ _SOURCE = (
         Text("the mask is applied to whole tiles too", "整块可见的也照样加掩码"),
         (
             Edit("tiles", _SEEN, "    return low, low, low, high"),
+            Edit("call", r"(?m)^        return bounded or .*$", "        return True"),
             Edit("backward_dkdv", r"(?m)(LAST_PART: tl\.constexpr =).*$", r"\1 WHOLE + 1"),
         ),
     ),

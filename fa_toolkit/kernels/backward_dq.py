@@ -54,6 +54,7 @@ def flash_backward_dq_kernel(
     HAS_RIGHT: tl.constexpr,
     HAS_SOFTCAP: tl.constexpr,
     HAS_DROPOUT: tl.constexpr,
+    HAS_EDGE: tl.constexpr,
     SIDE: tl.constexpr,
     ON_AXES: tl.constexpr,
     DOT_PRECISION: tl.constexpr,
@@ -125,9 +126,10 @@ def flash_backward_dq_kernel(
         v_ptr += low.to(tl.int64) * stride_vn
     step_n = tl.full([], BLOCK_N, tl.int64)
 
-    for PART in tl.static_range(0 if HAS_LEFT else 1, 3):
+    LAST_PART: tl.constexpr = WHOLE + 1 if HAS_EDGE else WHOLE
+    for PART in tl.static_range(0 if HAS_LEFT else 1, LAST_PART + 1):
         part_low = low if PART < WHOLE else full_low if PART == WHOLE else full_high
-        part_high = full_low if PART < WHOLE else full_high if PART == WHOLE else high
+        part_high = full_low if PART < WHOLE else high if PART == LAST_PART else full_high
         for start_n in range(part_low, part_high, BLOCK_N):
             # step: load_kv
             cols = start_n + offs_n  # [BLOCK_N]
@@ -202,5 +204,6 @@ def backward_dq(
             *call.strides(q, k, v, do, lse, delta, dq),
             problem.heads_q, problem.group, *call.scalars, **plan.meta, **call.flags,
             SIDE=plan.side, ON_AXES=len(grid) > 1, DOT_PRECISION=dot_precision(q),
+            HAS_EDGE=call.has_edge(n),
         )  # fmt: skip
     return dq

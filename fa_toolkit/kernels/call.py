@@ -144,6 +144,11 @@ class Call:
         # a tile more for each sequence, and one for what belongs to nobody: see `sequence_at`
         return grid_of(length // block + self.sequences + 1, heads, 1, side, on_axes)
 
+    def has_edge(self, block_n: int) -> bool:
+        """Whether tiles of keys may be cut, by a right bound or by the end of the keys."""
+        bounded = self.problem.right is not None or self.cu_seqlens is not None
+        return bounded or self.problem.len_k % block_n != 0
+
     def strides(self, *tensors: torch.Tensor) -> tuple[int, ...]:
         """Strides of all tensors; along the batch, packed sequences are all found at offset 0."""
         if self.cu_seqlens is None:

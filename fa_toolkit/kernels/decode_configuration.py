@@ -66,8 +66,8 @@ def plan_decode(
 
     Args:
         tile: BLOCK_M and BLOCK_N; None: chosen.
-        num_splits: None: chosen so that at least two blocks run on every SM, where the cache is
-            long enough to give each split a tile.
+        num_splits: None: chosen so that two blocks run on every SM, where the cache is long
+            enough to give each split a tile.
 
     Raises:
         DtypeError: if the device cannot compute this type.
@@ -104,7 +104,9 @@ def _plans(
 
 
 def choose_splits(programs: int, key_tiles: int, sms: int) -> int:
-    """The fewest splits that put two blocks on every SM; never more than there are tiles.
+    """The most splits with which all blocks still run at once, two on every SM; at least 1.
+
+    Never more than there are tiles. Blocks that begin when others end cost more than idle places.
 
     Example:
         >>> choose_splits(programs=8, key_tiles=512, sms=132)  # one sequence, 8 key heads, H100
@@ -112,7 +114,7 @@ def choose_splits(programs: int, key_tiles: int, sms: int) -> int:
         >>> choose_splits(programs=512, key_tiles=512, sms=132)  # 64 sequences: enough as it is
         1
     """
-    wanted = -(-BLOCKS_PER_SM * sms // max(programs, 1))
+    wanted = BLOCKS_PER_SM * sms // max(programs, 1)
     return max(1, min(wanted, key_tiles, MOST_SPLITS))
 
 

@@ -184,7 +184,7 @@ def flash_decode(
         any strides; o: [B, Nq, Hq, Dv]; lse: [B, Hq, Nq], float32, natural logarithm.
 
     Args:
-        num_splits: None: chosen so that at least two blocks run on every SM.
+        num_splits: None: chosen so that two blocks run on every SM.
         tile: BLOCK_M packed rows by BLOCK_N keys; None: chosen.
 
     Raises:

@@ -18,7 +18,7 @@ from ..problem import TileShape
 from .call import Call, output_like
 from .configuration import choose_launch
 from .decode_configuration import choose_split
-from .descriptors import readable, rows_of
+from .descriptors import ALIGNMENT, readable, rows_of
 from .launching import on_device_of, require_kernels
 from .precision import dot_precision
 from .prepared import Launch, launch_like
@@ -32,6 +32,7 @@ from .tiles import (
     place_of_program,
     sequence_at,
     sequence_span,
+    store_rows,
     tanh,
     tile_ptrs,
     tiles_seen,
@@ -64,8 +65,8 @@ def online_softmax_step(m_i, l_i, acc, s, unit, v, keep, DOT_PRECISION: tl.const
 def flash_forward_kernel(
     # inputs, outputs
     q_ptr, k_ptr, v_ptr, sink_ptr, seed_ptr, cu_q_ptr, cu_k_ptr, o_ptr, lse_ptr,
-    # q, k and v for the copy engine, or None: then pointers load them
-    q_desc, k_desc, v_desc,
+    # q, k, v and o for the copy engine, or None: then pointers load and store them
+    q_desc, k_desc, v_desc, o_desc,
     # strides, in elements
     stride_qb, stride_qh, stride_qn, stride_qd,
     stride_kb, stride_kh, stride_kn, stride_kd,
@@ -84,6 +85,7 @@ def flash_forward_kernel(
     HAS_SOFTCAP: tl.constexpr,
     HAS_DROPOUT: tl.constexpr,
     HAS_SINK: tl.constexpr,
+    HAS_EDGE: tl.constexpr,
     LAST_FIRST: tl.constexpr,
     SIDE: tl.constexpr,
     ON_AXES: tl.constexpr,
@@ -158,9 +160,11 @@ def flash_forward_kernel(
     step_n = tl.full([], BLOCK_N, tl.int64)
 
     # tiles cut by the left bound, tiles that every row sees whole, tiles cut by the right bound
-    for PART in tl.static_range(0 if HAS_LEFT else 1, 3):
+    # a loop that is never entered still costs 8 % where D = 128, so it is there only if it can be
+    LAST_PART: tl.constexpr = WHOLE + 1 if HAS_EDGE else WHOLE
+    for PART in tl.static_range(0 if HAS_LEFT else 1, LAST_PART + 1):
         part_low = low if PART < WHOLE else full_low if PART == WHOLE else full_high
-        part_high = full_low if PART < WHOLE else full_high if PART == WHOLE else high
+        part_high = full_low if PART < WHOLE else high if PART == LAST_PART else full_high
         for start_n in range(part_low, part_high, BLOCK_N):
             # step: load_kv
             cols = start_n + offs_n  # [BLOCK_N]
@@ -204,8 +208,12 @@ def flash_forward_kernel(
     o = acc * (1.0 / l_safe)[:, None]  # [BLOCK_M, BLOCK_DV]
     if HAS_DROPOUT:
         o = o * keep_scale
-    o_ptrs = tile_ptrs(o_ptr, offs_m, offs_dv, stride_on, stride_od)
-    tl.store(o_ptrs, o.to(o_ptr.dtype.element_ty), mask=mask_m[:, None] & mask_dv[None, :])
+    o = o.to(o_ptr.dtype.element_ty)
+    if o_desc is not None:
+        store_rows(o_desc, b, h, start_m, o, BLOCK_M, BLOCK_DV)
+    else:
+        o_ptrs = tile_ptrs(o_ptr, offs_m, offs_dv, stride_on, stride_od)
+        tl.store(o_ptrs, o, mask=mask_m[:, None] & mask_dv[None, :])
     lse = (m_i + tl.log2(l_safe)) * LN_2  # [BLOCK_M], natural units
     tl.store(lse_ptr + offs_m.to(tl.int64) * stride_ln, lse, mask=mask_m)
 
@@ -306,26 +314,32 @@ class ForwardLaunch:
         q = self._signed(q)
         aligned = call.cu_seqlens is None and readable(q, k, v)
         self.plan = plan = choose_launch(problem, q.device, tile, aligned=aligned)
+        # behind a causal mask storing by pointers is faster
+        width = problem.head_dim_v * problem.itemsize
+        self.copies_o = plan.descriptors and problem.right is None and width % ALIGNMENT == 0
         self.numbers: tuple[Any, ...] = ()
         self.launch: Launch | None = None
         self.grid = grid = call.grid(
             problem.heads_q, problem.len_q, plan.tile.block_m, plan.side, plan.on_axes
         )
         self.options: dict[str, Any] = dict(
-            **plan.meta, **call.flags, HAS_SINK=call.sink is not None,
+            **plan.meta, **call.flags, HAS_SINK=call.sink is not None, HAS_EDGE=call.has_edge(plan.tile.block_n),
             LAST_FIRST=plan.last_first, SIDE=plan.side, ON_AXES=len(grid) > 1, DOT_PRECISION=dot_precision(q),
         )  # fmt: skip
 
     def _signed(self, q: torch.Tensor) -> torch.Tensor:
         return q if self.factor == 1.0 else q * self.factor
 
-    def _descriptors(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> tuple[Any, ...]:
+    def _descriptors(
+        self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor
+    ) -> tuple[Any, ...]:
         plan = self.plan
         if not plan.descriptors:
-            return None, None, None
+            return None, None, None, None
         m, n = plan.tile.block_m, plan.tile.block_n
         d, dv = plan.block_d, plan.block_dv
-        return rows_of(q, m, d), rows_of(k, n, d), rows_of(v, n, dv)
+        stored = rows_of(o, m, dv) if self.copies_o else None
+        return rows_of(q, m, d), rows_of(k, n, d), rows_of(v, n, dv), stored
 
     def __call__(
         self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
@@ -341,7 +355,7 @@ class ForwardLaunch:
             strides = call.strides(q, k, v, o, lse)
             self.numbers = (*strides, problem.heads_q, problem.group, *call.scalars)
         arguments = (
-            q, k, v, call.sink, call.seed, *call.offsets, o, lse, *self._descriptors(q, k, v),
+            q, k, v, call.sink, call.seed, *call.offsets, o, lse, *self._descriptors(q, k, v, o),
             *self.numbers,
         )  # fmt: skip
         with on_device_of(q):

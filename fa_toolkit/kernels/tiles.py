@@ -46,6 +46,12 @@ def load_rows(desc, b, h, start, ROWS: tl.constexpr, WIDTH: tl.constexpr):
 
 
 @triton.jit
+def store_rows(desc, b, h, start, rows, ROWS: tl.constexpr, WIDTH: tl.constexpr):
+    """Rows from `start` of one head, [ROWS, WIDTH], by the copy engine; nothing past either end."""
+    desc.store([b.to(tl.int32), h.to(tl.int32), start, 0], rows.reshape(1, 1, ROWS, WIDTH))
+
+
+@triton.jit
 def load_statistics(desc, b, h, start, ROWS: tl.constexpr):
     """One number a row, [ROWS], by the copy engine; 0 past the end."""
     return desc.load([b.to(tl.int32), h.to(tl.int32), start]).reshape(ROWS)

@@ -114,9 +114,14 @@ MUTANTS: dict[str, tuple[str, str]] = {
         "tl.static_range(0 if HAS_RIGHT else 1, 2)",
     ),
     "last key tiles skipped": (
-        "tl.static_range(0 if HAS_LEFT else 1, 3)",
+        "tl.static_range(0 if HAS_LEFT else 1, LAST_PART + 1)",
         "tl.static_range(0 if HAS_LEFT else 1, 2)",
     ),
+    "whole key tiles up to the end of the keys": (
+        "high if PART == LAST_PART else full_high",
+        "high",
+    ),
+    "dq: no tile of keys is cut": ("HAS_EDGE=call.has_edge(n)", "HAS_EDGE=False"),
     "dV from dropped and unscaled": (
         "dropped = tl.where(keep, p * keep_scale, 0.0)",
         "dropped = tl.where(keep, p, 0.0)",

@@ -15,7 +15,7 @@ from attention_cases import Case, check, check_backward
 
 import fa_toolkit.kernels as kernels
 from fa_toolkit.kernels.configuration import LaunchPlan, choose_launch
-from fa_toolkit.kernels.descriptors import readable
+from fa_toolkit.kernels.descriptors import readable, rows_of
 from fa_toolkit.problem import AttentionProblem, TileShape
 
 pytestmark = pytest.mark.usefixtures("poisoned_empty")
@@ -39,6 +39,8 @@ CASES = (
     _case(1, 1, 1, 36, 36, 32, 32, causal=True, scale=-0.5, dtype="bfloat16"),
     _case(1, 2, 2, 48, 48, 16, 16, causal=True, dropout_p=0.25),
     _case(2, 2, 2, 20, 36, 16, 16, layout="bnhd"),
+    _case(1, 4, 2, 44, 64, 24, 40, tile=(16, 16)),  # no tile of keys is cut
+    _case(1, 2, 1, 44, 64, 16, 16, window=(20, -1), layout="bnhd"),
 )
 
 
@@ -66,6 +68,36 @@ def test_through_descriptors(case: Case, copied: list[str]) -> None:
     check(kernels.flash_forward, case, "cpu")
     check_backward(kernels.flash_backward, case, "cpu")
     assert {"forward", "dkdv", "dq"} == {*copied}
+
+
+@pytest.mark.skipif(kernels.mode() != "interpreter", reason="a GPU chooses it by itself")
+@pytest.mark.parametrize(
+    ("causal", "width_v", "stored"),
+    [
+        (False, 16, True),
+        (True, 16, False),  # pointers are faster there
+        (False, 12, False),  # o has rows of 24 bytes, though those of v lie 32 apart
+    ],
+)
+def test_who_stores_o(
+    causal: bool, width_v: int, stored: bool, copied: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    described: list[torch.Size] = []
+
+    def noted(x: torch.Tensor, *tile: int) -> Any:
+        described.append(x.shape)
+        return rows_of(x, *tile)
+
+    module = importlib.import_module("fa_toolkit.kernels.flash_forward")
+    monkeypatch.setattr(module, "rows_of", noted)
+    q, k, v = (torch.randn(1, 1, 36, 16).half() for _ in range(3))
+    v = v[..., :width_v]
+    o, _ = kernels.flash_forward(q, k, v, causal=causal, tile=TileShape(16, 32))
+    assert copied and described == [q.shape, k.shape, v.shape, *[o.shape][:stored]]
+    oracle = torch.nn.functional.scaled_dot_product_attention(
+        *(x.double() for x in (q, k, v)), is_causal=causal
+    )
+    assert (o - oracle).abs().max() < 2e-3
 
 
 def test_what_the_copy_engine_reads() -> None:

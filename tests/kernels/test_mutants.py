@@ -51,6 +51,8 @@ KILLERS = (
     _case(1, 2, 1, 40, 70, 8, 12, tile=(16, 16), window=(13, 3), sink=True),
     _case(1, 1, 1, 40, 40, 8, 8, tile=(16, 16), window=(20, 18), softcap=2.0, spread=1.5),
     _case(1, 1, 1, 40, 8, 4, 4, tile=(16, 16), window=(-1, 100)),
+    _case(1, 1, 1, 20, 32, 4, 4, tile=(16, 16), causal=True),
+    _case(1, 1, 1, 20, 48, 4, 4, tile=(16, 32)),
     _case(1, 1, 1, 18, 18, 4, 4, tile=(16, 16), window=(16, -1)),
     _case(1, 1, 1, 1, 1024, 4, 4, tile=None, dropout_p=0.5),
 )
@@ -187,11 +189,27 @@ MUTANTS: dict[str, Bug] = {
     ),
     "edge tiles skipped": Bug(
         "flash_forward",
-        "tl.static_range(0 if HAS_LEFT else 1, 3)",
+        "tl.static_range(0 if HAS_LEFT else 1, LAST_PART + 1)",
         "tl.static_range(0 if HAS_LEFT else 1, 2)",
     ),
     "tiles at the left bound skipped": Bug(
-        "flash_forward", "tl.static_range(0 if HAS_LEFT else 1, 3)", "tl.static_range(1, 3)"
+        "flash_forward",
+        "tl.static_range(0 if HAS_LEFT else 1, LAST_PART + 1)",
+        "tl.static_range(1, LAST_PART + 1)",
+    ),
+    "whole tiles up to the end of the keys": Bug(
+        "flash_forward", "high if PART == LAST_PART else full_high", "high"
+    ),
+    "a cut last tile taken for whole": Bug(
+        "call", "return bounded or self.problem.len_k % block_n != 0", "return bounded"
+    ),
+    "a tile on the diagonal taken for whole": Bug(
+        "call",
+        "bounded = self.problem.right is not None or self.cu_seqlens",
+        "bounded = self.cu_seqlens",
+    ),
+    "edges by the tile of queries": Bug(
+        "flash_forward", "call.has_edge(plan.tile.block_n)", "call.has_edge(plan.tile.block_m)"
     ),
     "group given as heads_kv": Bug(
         "flash_forward",

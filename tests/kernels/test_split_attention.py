@@ -36,12 +36,12 @@ STEP = AttentionProblem(1, 32, 8, 1, 8192, 128)
         ({}, 33),
         ({"batch": 64}, 1),  # fills the device, but a group of heads still shares its loads
         ({"batch": 64, "heads_kv": 32}, None),  # neither
-        ({"heads_kv": 32}, 9),
-        ({"len_q": FEW_QUERIES, "heads_q": 8}, 17),
+        ({"heads_kv": 32}, 8),
+        ({"len_q": FEW_QUERIES, "heads_q": 8}, 16),
         ({"len_q": FEW_QUERIES + 1, "heads_q": 8}, None),
         ({"len_q": 8192}, None),
         ({"len_q": 8}, 33),
-        ({"len_q": 100}, 5),  # 400 packed rows: seven tiles of them for each key head
+        ({"len_q": 100}, 4),  # 400 packed rows: seven tiles of them for each key head
         ({"len_k": LONG_KEYS}, 8),
         ({"len_k": LONG_KEYS - 1}, None),
         ({"len_k": 2**20, "window": (LONG_KEYS - 1, 0)}, 8),

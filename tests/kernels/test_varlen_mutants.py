@@ -41,6 +41,9 @@ def _start(file: str, tensor: str, own: str) -> Bug:
 
 
 MUTANTS: dict[str, Bug] = {
+    "edges told by the length of all together": Bug(
+        "call", " or self.cu_seqlens is not None\n", "\n"
+    ),
     **{
         f"{file}: {tensor} begins with the first sequence": _start(file, tensor, own)
         for file, tensors in (
