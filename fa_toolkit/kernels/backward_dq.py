@@ -204,6 +204,6 @@ def backward_dq(
             *call.strides(q, k, v, do, lse, delta, dq),
             problem.heads_q, problem.group, *call.scalars, **plan.meta, **call.flags,
             SIDE=plan.side, ON_AXES=len(grid) > 1, DOT_PRECISION=dot_precision(q),
-            HAS_EDGE=call.has_edge(n),
+            HAS_EDGE=call.has_edge(plan),
         )  # fmt: skip
     return dq

@@ -16,6 +16,7 @@ import torch
 from ..errors import DtypeError, ShapeError
 from ..language import Text
 from ..problem import AttentionProblem, known_problem
+from .configuration import LaunchPlan
 
 LONGEST_AXIS = 65_535  # programs along the second and the third axis of a CUDA grid
 RANDOM_BITS = 31  # of a random number that decide about one entry
@@ -144,10 +145,10 @@ class Call:
         # a tile more for each sequence, and one for what belongs to nobody: see `sequence_at`
         return grid_of(length // block + self.sequences + 1, heads, 1, side, on_axes)
 
-    def has_edge(self, block_n: int) -> bool:
-        """Whether tiles of keys may be cut, by a right bound or by the end of the keys."""
+    def has_edge(self, plan: LaunchPlan) -> bool:
+        """Whether the kernel needs its loop over tiles of keys that a right bound or the end cuts."""
         bounded = self.problem.right is not None or self.cu_seqlens is not None
-        return bounded or self.problem.len_k % block_n != 0
+        return bounded or self.problem.len_k % plan.tile.block_n != 0 or not plan.omits_edge
 
     def strides(self, *tensors: torch.Tensor) -> tuple[int, ...]:
         """Strides of all tensors; along the batch, packed sequences are all found at offset 0."""

@@ -45,6 +45,7 @@ class LaunchPlan:
     apart: bool = False  # dK and dV in a launch each
     side: int = 1  # heads whose programs take turns, see `_side`
     on_axes: bool = True  # heads and batches have grid axes of their own, see `_on_axes`
+    omits_edge: bool = True  # no loop over tiles that an edge cuts where none is, see `_omits_edge`
 
     @property
     def meta(self) -> dict[str, int]:
@@ -150,6 +151,7 @@ def plan_launch(
     aligned = aligned and HOPPER <= device.capability < BLACKWELL
     seen = _keys_seen(problem)
     side, on_axes = _side(problem, device, kernel), _on_axes(problem, device)
+    omits_edge = _omits_edge(max(d, dv), device)
     last_first = problem.right is not None and device != INTERPRETER
     plans = [
         LaunchPlan(
@@ -164,6 +166,7 @@ def plan_launch(
             r.apart,
             side,
             on_axes,
+            omits_edge,
         )
         for r in rows
         if device.capability >= r.since
@@ -223,6 +226,15 @@ def _on_axes(problem: AttentionProblem, device: Device) -> bool:
     return device == INTERPRETER or (
         device.capability >= HOPPER and (problem.right is not None or not wide)
     )
+
+
+def _omits_edge(width: int, device: Device) -> bool:
+    """Whether a loop that is never entered is left out of the kernel.
+
+    On an H200 that makes the forward 5 % faster where heads are padded to 128, and 10 % slower where
+    they are padded to 64: the compiler then moves 14 registers more for each tile of keys.
+    """
+    return device == INTERPRETER or width == 128
 
 
 def _check_tile(tile: TileShape, device: Device) -> None:

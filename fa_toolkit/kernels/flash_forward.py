@@ -160,7 +160,6 @@ def flash_forward_kernel(
     step_n = tl.full([], BLOCK_N, tl.int64)
 
     # tiles cut by the left bound, tiles that every row sees whole, tiles cut by the right bound
-    # a loop that is never entered still costs 8 % where D = 128, so it is there only if it can be
     LAST_PART: tl.constexpr = WHOLE + 1 if HAS_EDGE else WHOLE
     for PART in tl.static_range(0 if HAS_LEFT else 1, LAST_PART + 1):
         part_low = low if PART < WHOLE else full_low if PART == WHOLE else full_high
@@ -323,7 +322,7 @@ class ForwardLaunch:
             problem.heads_q, problem.len_q, plan.tile.block_m, plan.side, plan.on_axes
         )
         self.options: dict[str, Any] = dict(
-            **plan.meta, **call.flags, HAS_SINK=call.sink is not None, HAS_EDGE=call.has_edge(plan.tile.block_n),
+            **plan.meta, **call.flags, HAS_SINK=call.sink is not None, HAS_EDGE=call.has_edge(plan),
             LAST_FIRST=plan.last_first, SIDE=plan.side, ON_AXES=len(grid) > 1, DOT_PRECISION=dot_precision(q),
         )  # fmt: skip
 

@@ -121,7 +121,7 @@ MUTANTS: dict[str, tuple[str, str]] = {
         "high if PART == LAST_PART else full_high",
         "high",
     ),
-    "dq: no tile of keys is cut": ("HAS_EDGE=call.has_edge(n)", "HAS_EDGE=False"),
+    "dq: no tile of keys is cut": ("HAS_EDGE=call.has_edge(plan)", "HAS_EDGE=False"),
     "dV from dropped and unscaled": (
         "dropped = tl.where(keep, p * keep_scale, 0.0)",
         "dropped = tl.where(keep, p, 0.0)",

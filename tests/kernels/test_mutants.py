@@ -201,7 +201,7 @@ MUTANTS: dict[str, Bug] = {
         "flash_forward", "high if PART == LAST_PART else full_high", "high"
     ),
     "a cut last tile taken for whole": Bug(
-        "call", "return bounded or self.problem.len_k % block_n != 0", "return bounded"
+        "call", "return bounded or self.problem.len_k % plan.tile.block_n != 0", "return bounded"
     ),
     "a tile on the diagonal taken for whole": Bug(
         "call",
@@ -209,7 +209,7 @@ MUTANTS: dict[str, Bug] = {
         "bounded = self.cu_seqlens",
     ),
     "edges by the tile of queries": Bug(
-        "flash_forward", "call.has_edge(plan.tile.block_n)", "call.has_edge(plan.tile.block_m)"
+        "call", "len_k % plan.tile.block_n", "len_k % plan.tile.block_m"
     ),
     "group given as heads_kv": Bug(
         "flash_forward",
