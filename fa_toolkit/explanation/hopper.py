@@ -83,7 +83,7 @@ def _because(
     if decision.why == "asked":
         return Text("the kernel for Hopper, as asked", "按指定用 Hopper 版 kernel")
     if decision.why == "better":
-        device, _, date, _ = availability.MEASURED_ON
+        device, date = availability.MEASURED_ON.device, availability.MEASURED_ON.date
         return Text(
             f"the kernel for Hopper, measured better {since.en} ({device}, {date})",
             f"用 Hopper 版 kernel，实测{since.zh}更快（{device}，{date}）",

@@ -124,16 +124,23 @@ def ablations(*, run_id: str | None = None) -> tuple[tuple[Speed, Speed], ...]:
 
 
 def memory(*, provider: str | None = None, run_id: str | None = None) -> tuple[Memory, ...]:
-    """Peak memory against N; a row that did not fit says why in `.failed`."""
-    chosen = runs() if run_id is None else (run(run_id),)
-    rows = (row for each in chosen for row in each.memories)
-    return tuple(row for row in rows if provider in (None, row.provider))
+    """Peak memory against N; without `run_id` of the newest run that has any.
+
+    A row that did not fit says why in `.failed`.
+    """
+    return tuple(r for r in _newest("memories", run_id) if provider in (None, r.provider))
 
 
 def hosts(*, run_id: str | None = None) -> tuple[Host, ...]:
-    """Host time of a call, by provider."""
-    chosen = runs() if run_id is None else (run(run_id),)
-    return tuple(row for each in chosen for row in each.hosts)
+    """Host time of a call, by provider; without `run_id` of the newest run that has any."""
+    return _newest("hosts", run_id)
+
+
+def _newest(kind: str, run_id: str | None) -> tuple[Any, ...]:
+    """The rows of one run: figures of several are never laid side by side."""
+    if run_id is not None:
+        return tuple(getattr(run(run_id), kind))
+    return next((tuple(rows) for each in reversed(runs()) if (rows := getattr(each, kind))), ())
 
 
 def ceilings(name: str | None = None, *, device: str = "NVIDIA H200") -> tuple[Ceiling, ...]:

@@ -76,8 +76,11 @@ def adopt(
         read = from_side_by_side(data)
     else:
         read = load(data)
-        named = tuple(replace(row, provider=_name(row.provider)) for row in read.speeds)
-        read = replace(read, speeds=named)
+        renamed: dict[str, Any] = {
+            kind: tuple(replace(row, provider=_name(row.provider)) for row in getattr(read, kind))
+            for kind in ("speeds", "memories", "hosts")
+        }
+        read = replace(read, **renamed)
     provenance = replace(
         read.provenance,
         source=source or read.provenance.source or file.name,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 import tempfile
+from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -19,7 +21,7 @@ from oracles import (
 
 import fa_toolkit.kernels as kernels
 from fa_toolkit.errors import ArgumentError, DtypeError
-from fa_toolkit.kernels.call import grid_of
+from fa_toolkit.kernels.call import Call, grid_of
 from fa_toolkit.kernels.configuration import Device, Kernel, plan_launch
 from fa_toolkit.problem import AttentionProblem, TileShape
 from fa_toolkit.tiled.trace import PHASES
@@ -147,7 +149,6 @@ def test_a_grid_has_three_axes_where_cuda_allows() -> None:
     [
         (128, True, "H200", True),
         (64, False, "H200", True),
-        (128, False, "H200", False),
         (128, True, "4090", False),
         (64, True, "A100", False),
     ],
@@ -159,6 +160,37 @@ def test_grid_axes_where_they_were_measured_to_pay(
     for kernel in ("forward", "dq", "dkdv"):
         assert plan_launch(problem, DEVICES[device], kernel=kernel).on_axes is on_axes
     assert grid_of(7, 3, 5, on_axes=on_axes) == ((7, 3, 5) if on_axes else (105,))
+
+
+def test_grid_axes_of_the_forward_alone() -> None:
+    wide = AttentionProblem(2, 8, 8, 512, 512, 128, dtype="float16")
+    kinds = ("forward", "dq", "dkdv")
+    assert [plan_launch(wide, DEVICES["H200"], kernel=k).on_axes for k in kinds] == [
+        True,
+        False,
+        False,
+    ]
+    wider = replace(wide, head_dim=256, head_dim_v=256)
+    assert not plan_launch(wider, DEVICES["H200"]).on_axes
+
+
+@pytest.mark.parametrize(("width", "omits"), [(64, False), (100, True), (128, True), (256, False)])
+def test_the_loop_over_cut_tiles_is_left_out_where_it_was_measured_to_pay(
+    width: int, omits: bool
+) -> None:
+    problem = AttentionProblem(1, 8, 8, 512, 512, width, dtype="float16")
+    plan = plan_launch(problem, DEVICES["H200"])
+    assert plan.omits_edge is omits
+
+    def cut(**change: Any) -> bool:
+        call = Call(replace(problem, **change), 1.0, 0.0, None, 0.0, None)
+        return call.has_edge(plan)
+
+    assert cut() is not omits
+    assert cut(len_k=500) and cut(causal=True) and cut(window=(-1, 3))
+    assert cut(window=(7, -1)) is not omits
+    packed = Call(problem, 1.0, 0.0, None, 0.0, None, (torch.tensor([0, 512]),) * 2)
+    assert packed.has_edge(plan)
 
 
 @pytest.mark.parametrize(
