@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..language import Text
+from ..measured import variants
 from .editing import EVERY, Edit
 
 
@@ -28,12 +28,12 @@ class Ablation:
     """One change of the shipped kernels that leaves the result as it is and may cost time.
 
     Args:
+        name: `measured.variant_label` has words for it.
         causal_only: says nothing about a problem without a mask.
         forward_only: a tile of the forward kernel.
     """
 
     name: str
-    what: Text
     edits: tuple[Edit, ...] = ()
     launch: Launch | None = None
     causal_only: bool = False
@@ -42,11 +42,10 @@ class Ablation:
 
 _SEEN = r"(?m)^    return low, full_low, full_high, high$"
 
-SHIPPED = Ablation("shipped", Text("as shipped", "原样"))
+SHIPPED = Ablation(variants.SHIPPED)
 _SOURCE = (
     Ablation(
         "natural exponential",
-        Text("e^x instead of 2^x, scores in natural units", "用 e^x 而不是 2^x，分数取自然单位"),
         (
             Edit(EVERY, r"\btl\.(math\.)?exp2\(", "tl.exp("),
             Edit(EVERY, r"\btl\.(math\.)?log2\(", "tl.log("),
@@ -56,13 +55,11 @@ _SOURCE = (
     ),
     Ablation(
         "no causal skipping",
-        Text("every tile is visited, masked ones too", "所有块都访问，被掩码全部挡住的也不例外"),
         (Edit("tiles", _SEEN, "    return low * 0, full_low, full_high, high * 0 + length"),),
         causal_only=True,
     ),
     Ablation(
         "masks on every tile",
-        Text("the mask is applied to whole tiles too", "整块可见的也照样加掩码"),
         (
             Edit("tiles", _SEEN, "    return low, low, low, high"),
             Edit("call", r"(?m)^        return bounded or .*$", "        return True"),
@@ -73,19 +70,10 @@ _SOURCE = (
 _TILES = ((64, 64), (128, 32), (128, 64), (128, 128), (64, 128), (256, 64))
 _LAUNCHES = (
     *(
-        Ablation(f"tile {m}x{n}", Text(f"BLOCK_M {m}, BLOCK_N {n}", f"BLOCK_M {m}，BLOCK_N {n}"),
-                 launch=Launch(block_m=m, block_n=n), forward_only=True)
+        Ablation(f"tile {m}x{n}", launch=Launch(block_m=m, block_n=n), forward_only=True)
         for m, n in _TILES
     ),
-    *(
-        Ablation(f"{n} warps", Text(f"{n} warps a program", f"每个程序实例 {n} 个 warp"),
-                 launch=Launch(num_warps=n))
-        for n in (4, 8)
-    ),
-    *(
-        Ablation(f"{n} stages", Text(f"loads {n} tiles ahead", f"提前加载 {n} 块"),
-                 launch=Launch(num_stages=n))
-        for n in (1, 2, 3, 4)
-    ),
-)  # fmt: skip
+    *(Ablation(f"{n} warps", launch=Launch(num_warps=n)) for n in (4, 8)),
+    *(Ablation(f"{n} stages", launch=Launch(num_stages=n)) for n in (1, 2, 3, 4)),
+)
 ABLATIONS: Mapping[str, Ablation] = {each.name: each for each in (SHIPPED, *_SOURCE, *_LAUNCHES)}

@@ -8,9 +8,9 @@ from itertools import groupby
 from typing import Any
 
 from ..language import Text, say
-from ..measured import Memory, Run, Speed, case_name, label
+from ..measured import Memory, Run, Speed, case_name, label, variant_label
 from ..measured.providers import OURS, PROVIDERS
-from .edits import ABLATIONS
+from ..measured.variants import SHIPPED
 from .failures import said
 from .host import over_sdpa
 
@@ -211,15 +211,13 @@ def _ablations(rows: list[Speed]) -> list[Table]:
     found = []
     for problem, pass_ in dict.fromkeys((row.problem, row.pass_) for row in rows):
         here = [r for r in rows if (r.problem, r.pass_) == (problem, pass_) and r.regime == "burst"]
-        base = next((r.tflops for r in here if r.variant == "shipped"), None)
+        base = next((r.tflops for r in here if r.variant == SHIPPED), None)
         title = say(_TITLES["ablations"], pass_=say(_PASS[pass_]), n=problem.len_k,
                     d=problem.head_dim, mask=say(_MASK[problem.causal]))  # fmt: skip
-        table = Table(title, [say(_COLUMNS[n]) for n in ("variant", "what", "rate", "relative")])
+        table = Table(title, [say(_COLUMNS[n]) for n in ("variant", "rate", "relative")])
         for row in here:
-            known = ABLATIONS.get(row.variant)
-            what = say(known.what) if known else ""
             relative = f"{row.tflops / base:.2f}" if row.tflops and base else said(row.failed)[:60]
-            table.rows.append([row.variant, what, _cell(row, "TFLOP/s"), relative])
+            table.rows.append([variant_label(row.variant), _cell(row, "TFLOP/s"), relative])
         found.append(table)
     return found
 

@@ -35,6 +35,7 @@ from .files import case_name, dump, load
 from .provenance import Method, Provenance
 from .providers import PROVIDERS, label
 from .records import (
+    Ablated,
     Accuracy,
     Bill,
     Ceiling,
@@ -47,9 +48,11 @@ from .records import (
     counted_flops,
 )
 from .timeline import Span, Stamps, Timeline, spans
+from .variants import variant_label
 
 __all__ = [
     "PROVIDERS",
+    "Ablated",
     "Accuracy",
     "Bill",
     "Ceiling",
@@ -88,4 +91,5 @@ __all__ = [
     "runs",
     "spans",
     "speeds",
+    "variant_label",
 ]

@@ -11,7 +11,8 @@ from ..errors import UnknownNameError
 from ..language import Text
 from .files import load
 from .providers import OURS
-from .records import Ceiling, Feature, Host, Memory, Pass, Ratio, Regime, Run, Speed
+from .records import Ablated, Ceiling, Feature, Host, Memory, Pass, Ratio, Regime, Run, Speed
+from .variants import SHIPPED
 
 DATA = Path(__file__).with_name("data")
 
@@ -104,22 +105,40 @@ def _is_ours(row: Speed) -> bool:
     return row.provider in OURS and not row.variant and not row.failed
 
 
-def ablations(*, run_id: str | None = None) -> tuple[tuple[Speed, Speed], ...]:
-    """(ablated, as shipped) of the newest run with ablations: same case, pass and regime."""
+def ablations(
+    *,
+    run_id: str | None = None,
+    pass_: Pass | None = None,
+    head_dim: int | None = None,
+    causal: bool | None = None,
+) -> tuple[Ablated, ...]:
+    """Changed kernels beside the shipped one; without `run_id` of the newest run that has any.
+
+    Example:
+        >>> [row] = [r for r in ablations(pass_="forward", head_dim=128, causal=True)
+        ...          if r.changed.variant == "no causal skipping"]
+        >>> f"{row.share:.2f}"
+        '0.48'
+    """
     having = [each for each in runs() if any(row.variant for row in each.speeds)]
     if run_id is not None:
         having = [run(run_id)]
     if not having:
         return ()
     rows = having[-1].speeds
-    shipped = {
-        (r.provider, r.pass_, r.problem, r.regime): r for r in rows if r.variant == "shipped"
-    }
+    shipped = {(r.provider, r.pass_, r.problem, r.regime): r for r in rows if r.variant == SHIPPED}
     pairs = []
     for row in rows:
         base = shipped.get((row.provider, row.pass_, row.problem, row.regime))
-        if row.variant not in ("", "shipped") and base is not None:
-            pairs.append((row, base))
+        wanted = (
+            (pass_, row.pass_),
+            (head_dim, row.problem.head_dim),
+            (causal, row.problem.causal),
+        )
+        if row.variant in ("", SHIPPED) or base is None:
+            continue
+        if all(value in (None, its) for value, its in wanted):
+            pairs.append(Ablated(row, base))
     return tuple(pairs)
 
 

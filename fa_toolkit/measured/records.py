@@ -14,6 +14,7 @@ from ..language import Text, say
 from ..problem import AttentionProblem
 from .provenance import Method, Provenance
 from .timeline import Stamps, Timeline
+from .variants import is_launch
 
 Pass = Literal["forward", "backward", "decode"]
 #: "burst": after a pause, tens of milliseconds; "sustained": back to back until the clock settles;
@@ -129,6 +130,26 @@ class Bill:
     counted: tuple[int, int]
     modelled: tuple[int, int]
     run: str = ""
+
+
+@dataclass(frozen=True)
+class Ablated:
+    """A kernel with one thing changed, beside the shipped one: same case, pass and regime."""
+
+    changed: Speed
+    shipped: Speed
+
+    @property
+    def share(self) -> float | None:
+        """What is left of the speed; None where there is no such kernel."""
+        rates = self.changed.rate, self.shipped.rate
+        return rates[0] / rates[1] if rates[0] and rates[1] else None
+
+    @property
+    def same(self) -> bool:
+        """Whether it is a tile, a number of warps or of stages that the shipped kernel has anyway."""
+        near = self.share is not None and abs(self.share - 1) < Method.noise
+        return near and is_launch(self.changed.variant)
 
 
 @dataclass(frozen=True)

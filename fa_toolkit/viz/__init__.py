@@ -11,6 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 _NAMES = {
+    "ablation_bars": "figures.ablations",
     "block_chooser": "block_choice",
     "kernel_view": "kernel_lines",
     "memory_growth": "figures.growth",
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from . import palette
     from .block_choice import block_chooser
     from .exporting import notebook_page
+    from .figures.ablations import ablation_bars
     from .figures.growth import memory_growth
     from .figures.pointers import pointer_grid
     from .figures.rates import peak_memory, rate_lines

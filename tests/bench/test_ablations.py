@@ -13,6 +13,7 @@ from fa_toolkit.bench import ablations
 from fa_toolkit.bench.editing import EVERY, Edit, edited, sources_of
 from fa_toolkit.bench.edits import ABLATIONS, SHIPPED, Ablation
 from fa_toolkit.errors import ArgumentError
+from fa_toolkit.measured.variants import is_launch, variant_text
 from fa_toolkit.problem import AttentionProblem
 
 SOURCES = sources_of("fa_toolkit.kernels", ("flash_forward", "flash_backward"))
@@ -20,6 +21,13 @@ SOURCE = [each for each in ABLATIONS.values() if each.edits]
 interpreted = pytest.mark.skipif(
     kernels.mode() != "interpreter", reason="small sizes, in the interpreter"
 )
+
+
+@pytest.mark.parametrize("name", ABLATIONS)
+def test_there_are_words_for_each_in_both_languages(name: str) -> None:
+    words = variant_text(name)
+    assert name not in words and words.en != words.zh
+    assert is_launch(name) is (ABLATIONS[name].launch is not None)
 
 
 @pytest.mark.parametrize("ablation", SOURCE, ids=lambda each: each.name)

@@ -14,7 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text as Label
 
-from fa_toolkit import hardware, io_model, tiled, viz
+from fa_toolkit import hardware, io_model, measured, tiled, viz
 from fa_toolkit.errors import ArgumentError
 from fa_toolkit.problem import AttentionProblem, TileShape
 from fa_toolkit.viz.figures.growth import fitted_exponent
@@ -49,6 +49,9 @@ FIGURES: dict[str, Callable[..., Figure]] = {
         AttentionProblem(len_q=100, len_k=180, causal=True), TileShape(32, 16), **k
     ),
     "softmax": lambda **k: viz.softmax_bars([1, 2, 3, 4], 2, **k),
+    "ablations": lambda **k: viz.ablation_bars(
+        measured.ablations(pass_="forward", head_dim=128, causal=True), where="a GPU, 3.5", **k
+    ),
     "stages": lambda **k: viz.stage_timeline(TIMELINE, stamps(), where="a made-up GPU", **k),
     "softmax-many": lambda **k: viz.softmax_bars(list(range(12)), 6, **k),
     "growth": lambda **k: viz.memory_growth(measured={"standard": {1024: 4e7}}, **k),
@@ -103,6 +106,22 @@ def test_a_sheet_is_used_again() -> None:
     count = len(first.findobj(Label))
     assert viz.softmax_bars([1, 2], 1, figure=first) is first
     assert len(first.findobj(Label)) == count
+
+
+def test_ablations_are_drawn_worst_first_and_without_what_is_shipped_anyway() -> None:
+    rows = measured.ablations(pass_="forward", head_dim=128, causal=True)
+    figure = viz.ablation_bars(rows, lang="en", theme="light")
+    said = [label.get_text() for label in _labels(figure)]
+    named = [text for text in said if text.startswith(("tile", "warps", "stages"))]
+    assert {"tile 128 × 128", "warps 8", "stages 3"}.isdisjoint(named)
+    assert {"tile 64 × 64", "warps 4", "stages 2"} <= {*named}
+    shares = [int(text[:-1]) for text in said if re.fullmatch(r"\d+%", text)]
+    assert shares == sorted(shares) and shares[0] == 48  # hidden tiles visited too
+    assert any(text.startswith("no kernel") for text in said)  # four stages
+    assert "leaves 48% of that: hidden tiles visited too." in figure.fa_alt  # type: ignore[attr-defined]
+    for wrong in ([], rows[:1] + measured.ablations(pass_="backward", head_dim=128, causal=True)):
+        with pytest.raises(ArgumentError, match="one pass and one case"):
+            viz.ablation_bars(wrong)
 
 
 def test_traffic_rows_are_the_whole_bill() -> None:

@@ -33,6 +33,9 @@ def _draw(n: int = 3, *, theme: str = "light", lang: str = "en", figure: Any = N
 
 #: What a function cannot do without; the others can do without anything.
 NEEDED: dict[str, Callable[[], dict[str, Any]]] = {
+    "ablation_bars": lambda: {
+        "rows": measured.ablations(pass_="forward", head_dim=64, causal=True)
+    },
     "peak_memory": lambda: {
         "rows": [row for row in measured.memory(run_id="h200-memory") if row.pass_ == "forward"]
     },

@@ -23,13 +23,13 @@ from ..numbers import amount, plain
 from ..palette import Theme, colour
 from .canvas import axes, headline, sentences, sheet, source
 
-_PASS = {
+PASS = {
     "forward": Text("Forward", "前向"),
     "backward": Text("Backward", "反向"),
     "decode": Text("Decode", "解码"),
     "training": Text("Forward + backward", "前向 + 反向"),
 }
-_MASK = {True: Text("causal", "因果掩码"), False: Text("no mask", "无掩码")}
+MASK = {True: Text("causal", "因果掩码"), False: Text("no mask", "无掩码")}
 _TITLE = Text("{pass_}, D = {d}, {mask}, {dtype}", "{pass_}，D = {d}，{mask}，{dtype}")
 _FASTEST = Text(
     "At N = {n}, {who} is the fastest: {rate} {unit}.", "N = {n} 时最快的是 {who}：{rate} {unit}。"
@@ -84,8 +84,8 @@ def rate_lines(
     first, unit = shown[0], "GB/s" if shown[0].pass_ == "decode" else "TFLOP/s"
     sentence, fields = _finding(shown, unit)
     with sheet(9.6, 4.8, theme=theme, lang=lang, figure=figure) as page:
-        headline(page, _TITLE, sentence, pass_=say(_PASS[first.pass_]), d=first.problem.head_dim,
-                 mask=say(_MASK[first.problem.causal]), dtype=first.problem.dtype, **fields)  # fmt: skip
+        headline(page, _TITLE, sentence, pass_=say(PASS[first.pass_]), d=first.problem.head_dim,
+                 mask=say(MASK[first.problem.causal]), dtype=first.problem.dtype, **fields)  # fmt: skip
         ax = axes(page, 0.08, 0.76, top=0.9, bottom=0.95)
         lines = _by_provider(shown, lambda row: row.rate)
         top = max(max(ys.values()) for ys, _ in lines.values())
@@ -127,7 +127,7 @@ def peak_memory(
     with sheet(9.6, 4.8, theme=theme, lang=lang, figure=figure) as page:
         least, most = min(growth, key=lambda n: growth[n]), max(growth, key=lambda n: growth[n])
         at = sorted(lines[most][0])
-        headline(page, _MEMORY, _GROWTH, pass_=say(_PASS[shown[0].pass_]), a=f"{at[0]:,}",
+        headline(page, _MEMORY, _GROWTH, pass_=say(PASS[shown[0].pass_]), a=f"{at[0]:,}",
                  b=f"{at[-1]:,}", least=label(least), most=label(most),
                  low=plain(_growth({n: y for n, y in lines[least][0].items() if n in at})),
                  high=plain(growth[most]))  # fmt: skip
