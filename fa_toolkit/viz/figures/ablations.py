@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from ...errors import ArgumentError
 from ...language import Text, say
 from ...measured import Ablated, variant_label
+from ...measured.variants import SHIPPED
 from .. import taking
 from ..numbers import plain
 from ..palette import Theme, colour
@@ -69,9 +70,10 @@ def ablation_bars(
 
 def _bars(ax: Axes, rows: Sequence[Ablated], theme: Theme) -> None:
     bare(ax)
-    ax.set_xlim(0, 1.0)
+    ax.set_xlim(0, 1.01)
     ax.set_ylim(len(rows) - 0.4, -0.6)
-    ax.axvline(1.0, color=colour("soft", theme), lw=1, ls=(0, (4, 3)))
+    ax.axvline(1.0, color=colour("text", theme), lw=1.2, ls=(0, (4, 3)))
+    ax.text(1.0, len(rows) - 0.25, variant_label(SHIPPED), ha="center", va="top", fontsize=10)
     for y, row in enumerate(rows):
         soft = colour("soft", theme)
         ax.text(-0.015, y, variant_label(row.changed.variant), ha="right", va="center")
