@@ -62,7 +62,7 @@ _SOURCE = (
         "masks on every tile",
         (
             Edit("tiles", _SEEN, "    return low, low, low, high"),
-            Edit("call", r"(?m)^        return bounded or .*$", "        return True"),
+            Edit("call", r"(?m)^        return self\.cu_seqlens is not None or .*$", "        return True"),
             Edit("backward_dkdv", r"(?m)(LAST_PART: tl\.constexpr =).*$", r"\1 WHOLE + 1"),
         ),
     ),

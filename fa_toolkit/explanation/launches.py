@@ -69,7 +69,7 @@ def _forward(problem: AttentionProblem, target: Target, flags: tuple[str, ...]) 
             programs,
             flash_forward_traffic(problem, plan.tile).phases["forward"],
             issued_flops(problem, plan.tile),
-            flags,
+            _with_edge(flags, plan, problem),
         )
 
 
@@ -118,6 +118,12 @@ def _backward(
         yield _streamed(p, target, "dq", (2, 1), flags)
 
 
+def _with_edge(
+    flags: tuple[str, ...], plan: LaunchPlan, problem: AttentionProblem
+) -> tuple[str, ...]:
+    return (*flags, "HAS_EDGE") if plan.has_edge(problem) else flags
+
+
 def _streamed(
     problem: AttentionProblem,
     target: Target,
@@ -135,6 +141,8 @@ def _streamed(
     moved = _moved(problem, plan.tile, kernel)
     width = products[0] * plan.block_d + products[1] * plan.block_dv
     name = f"flash_backward_{kernel}_kernel"
+    if kernel == "dq":
+        flags = _with_edge(flags, plan, problem)
     return _launch(name, problem, target, plan, programs, moved, 2 * pairs * width, flags)
 
 

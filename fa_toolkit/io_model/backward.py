@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..problem import AttentionProblem, TileShape
 from .bill import Line, Traffic
 from .forward import STATISTIC
-from .spans import key_spans, query_spans, tile_count
+from .spans import streamed_keys, streamed_rows, tile_count
 
 
 def flash_backward_traffic(problem: AttentionProblem, tile: TileShape) -> Traffic:
@@ -36,8 +36,8 @@ def flash_backward_traffic(problem: AttentionProblem, tile: TileShape) -> Traffi
     element, statistic = heads * problem.itemsize, heads * STATISTIC
     kv_element = problem.batch * problem.heads_kv * problem.itemsize
     len_q, len_k, dim, dim_v = problem.len_q, problem.len_k, problem.head_dim, problem.head_dim_v
-    rows = sum(loaded for _, _, loaded in query_spans(problem, tile))
-    keys = sum(loaded for _, _, loaded in key_spans(problem, tile))
+    rows = streamed_rows(problem, tile).elements
+    keys = streamed_keys(problem, tile).elements
     return Traffic.of(
         [
             Line("delta", "read", "O", element * len_q * dim_v),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..problem import AttentionProblem, TileShape
 from .bill import Line, Traffic
-from .spans import key_spans, query_spans, tile_count
+from .spans import streamed_keys, streamed_rows, tile_count
 
 #: Bytes of one element of lse, m, l and Delta: always float32.
 STATISTIC = 4
@@ -96,7 +96,7 @@ def flash_forward_traffic(problem: AttentionProblem, tile: TileShape) -> Traffic
     """
     heads = problem.batch * problem.heads_q
     element = heads * problem.itemsize
-    keys = sum(loaded for _, _, loaded in key_spans(problem, tile))
+    keys = streamed_keys(problem, tile).elements
     return Traffic.of(
         [
             Line("forward", "read", "Q", element * problem.len_q * problem.head_dim),
@@ -125,7 +125,7 @@ def fa1_forward_traffic(problem: AttentionProblem, tile: TileShape) -> Traffic:
     heads = problem.batch * problem.heads_q
     element = heads * problem.itemsize
     statistics = heads * STATISTIC
-    rows = sum(loaded for _, _, loaded in query_spans(problem, tile))
+    rows = streamed_rows(problem, tile).elements
     start = problem.len_q
     lines = [
         Line("init", "write", "O", element * start * problem.head_dim_v),

@@ -146,9 +146,8 @@ class Call:
         return grid_of(length // block + self.sequences + 1, heads, 1, side, on_axes)
 
     def has_edge(self, plan: LaunchPlan) -> bool:
-        """Whether the kernel needs its loop over tiles of keys that a right bound or the end cuts."""
-        bounded = self.problem.right is not None or self.cu_seqlens is not None
-        return bounded or self.problem.len_k % plan.tile.block_n != 0 or not plan.omits_edge
+        """`plan.has_edge`, where packed sequences may end anywhere."""
+        return self.cu_seqlens is not None or plan.has_edge(self.problem)
 
     def strides(self, *tensors: torch.Tensor) -> tuple[int, ...]:
         """Strides of all tensors; along the batch, packed sequences are all found at offset 0."""

@@ -59,6 +59,11 @@ class LaunchPlan:
             "num_stages": self.num_stages,
         }
 
+    def has_edge(self, problem: AttentionProblem) -> bool:
+        """Whether the kernel has a loop over tiles of keys that a right bound or their end cuts."""
+        cut = problem.right is not None or problem.len_k % self.tile.block_n != 0
+        return cut or not self.omits_edge
+
     def shared(self, itemsize: int, device: Device) -> int:
         """Upper bound of the shared memory in bytes: what stays, what streams, scores, row sums.
 

@@ -201,15 +201,13 @@ MUTANTS: dict[str, Bug] = {
         "flash_forward", "high if PART == LAST_PART else full_high", "high"
     ),
     "a cut last tile taken for whole": Bug(
-        "call", "return bounded or self.problem.len_k % plan.tile.block_n != 0", "return bounded"
+        "configuration", " or problem.len_k % self.tile.block_n != 0\n", "\n"
     ),
     "a tile on the diagonal taken for whole": Bug(
-        "call",
-        "bounded = self.problem.right is not None or self.cu_seqlens",
-        "bounded = self.cu_seqlens",
+        "configuration", "cut = problem.right is not None or problem", "cut = problem"
     ),
     "edges by the tile of queries": Bug(
-        "call", "len_k % plan.tile.block_n", "len_k % plan.tile.block_m"
+        "configuration", "len_k % self.tile.block_n", "len_k % self.tile.block_m"
     ),
     "group given as heads_kv": Bug(
         "flash_forward",

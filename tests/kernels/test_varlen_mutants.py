@@ -42,7 +42,7 @@ def _start(file: str, tensor: str, own: str) -> Bug:
 
 MUTANTS: dict[str, Bug] = {
     "edges told by the length of all together": Bug(
-        "call", " or self.cu_seqlens is not None\n", "\n"
+        "call", "self.cu_seqlens is not None or plan.has_edge", "plan.has_edge"
     ),
     **{
         f"{file}: {tensor} begins with the first sequence": _start(file, tensor, own)
