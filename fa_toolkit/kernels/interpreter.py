@@ -92,7 +92,7 @@ def _cause(error: BaseException, launch: Launch) -> BaseException:
         error = error.__cause__
     error.__traceback__ = short_traceback(error)
     program = tuple(int(i) for i in private.interpreter_builder.grid_idx)
-    note = Text("in kernel {kernel}, program {program}", "位于 kernel {kernel}，程序 {program}")
+    note = Text("in kernel {kernel}, program {program}", "位于 kernel {kernel}，程序实例 {program}")
     error.add_note(say(note, kernel=launch.kernel, program=program))
     return error
 

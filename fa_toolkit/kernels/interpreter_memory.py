@@ -103,7 +103,7 @@ def _outside(
             expected=Text("an address inside a tensor argument", "位于某个张量参数之内的地址"),
             got=Text(
                 f"a {did[0]} far from all of them, in program {where}",
-                f"程序 {where} 在远离所有张量的地方做了{did[1]}",
+                f"程序实例 {where} 在远离所有张量的地方做了{did[1]}",
             ),
         )
     offsets = (lanes.astype(np.int64) - argument.base) // size
@@ -118,7 +118,7 @@ def _outside(
         expected=Text(valid_en, valid_zh),
         got=Text(
             f"{did[0]} at offset {span} ({wrong.size} of {lanes.size} lanes) in program {where}",
-            f"程序 {where} 在偏移 {span} 处{did[1]}（{lanes.size} 个通道中的 {wrong.size} 个）",
+            f"程序实例 {where} 在偏移 {span} 处{did[1]}（{lanes.size} 个 lane 里的 {wrong.size} 个）",
         ),
         hint=Text(
             "pass a mask that is False where the index passes the end of the tensor",

@@ -88,7 +88,7 @@ def _programs(grid: Any) -> tuple[int, ...]:
     raise ArgumentError(
         "grid",
         expected=Text(
-            "how many programs, or up to three such numbers", "程序个数，或至多三个这样的数"
+            "how many programs, or up to three such numbers", "程序实例的个数，或至多三个这样的数"
         ),
         got=repr(grid)[:60],
     )
