@@ -110,7 +110,8 @@ def _field(run: Run) -> Any:
 
 
 def _decode(run: Run) -> Any:
-    return rates(run, "decode", head_dim=None, causal=None)
+    [hbm] = measured.ceilings("hbm_read", device=run.provenance.device)
+    return rates(run, "decode", head_dim=None, causal=None, ceiling=hbm.value)
 
 
 def rates(
@@ -120,6 +121,7 @@ def rates(
     head_dim: int | None = 128,
     causal: bool | None = True,
     providers: Sequence[str] = (),
+    ceiling: float | None = None,
 ) -> Any:
     """The rates of one pass of a run, recorded or fresh, as the figure of the chapters."""
     from ..viz.figures.rates import rate_lines
@@ -132,7 +134,7 @@ def rates(
         and (pass_ == "decode" or row.problem.group == 1)
         and (not providers or row.provider in providers)
     ]  # fmt: skip
-    return rate_lines(rows, where=run.provenance.line)
+    return rate_lines(rows, ceiling=ceiling, where=run.provenance.line)
 
 
 _SETS = frozenset({"ours_hopper", "ours_readable"})

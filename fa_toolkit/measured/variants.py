@@ -28,14 +28,15 @@ def variant_text(name: str) -> Text:
         >>> variant_text("tile 64x32").en
         'tile 64 × 32'
         >>> variant_text("1 stages").en
-        'stages 1'
+        '1 stage'
     """
     if tile := _TILE.fullmatch(name):
         m, n = tile.groups()
         return Text(f"tile {m} × {n}", f"块 {m} × {n}")
     if count := _COUNT.fullmatch(name):
         number, kind = count.groups()
-        return Text(f"{kind} {number}", f"{'warp 数' if kind == 'warps' else '级数'} {number}")
+        name = kind.removesuffix("s") if number == "1" else kind
+        return Text(f"{number} {name}", f"{number} {'个 warp' if kind == 'warps' else '级'}")
     return _NAMES.get(name, Text(name, name))
 
 

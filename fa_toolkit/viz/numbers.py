@@ -32,14 +32,14 @@ def plain(value: float, digits: int = 3) -> str:
     return (_MINUS if value < 0 else "") + text
 
 
-def amount(count: float) -> str:
+def amount(count: float, digits: int = 4) -> str:
     """Bytes in binary units, as memory is sold and documented.
 
     Example:
         >>> amount(64), amount(1536), amount(40 * 2**20)
         ('64 B', '1.5 KiB', '40 MiB')
     """
-    return _scaled(count, 1024, ("B", "KiB", "MiB", "GiB", "TiB", "PiB"))
+    return _scaled(count, 1024, ("B", "KiB", "MiB", "GiB", "TiB", "PiB"), digits)
 
 
 def rate(per_second: float, unit: str = "B/s") -> str:
@@ -65,11 +65,11 @@ def duration(seconds: float) -> str:
     return f"{plain(seconds / 1e-9)} ns"
 
 
-def _scaled(value: float, base: int, units: tuple[str, ...]) -> str:
+def _scaled(value: float, base: int, units: tuple[str, ...], digits: int = 4) -> str:
     step = 0
     while value >= base and step < len(units) - 1:
         value, step = value / base, step + 1
-    text = f"{value:.0f}" if step == 0 else plain(value, 4)
+    text = f"{value:.0f}" if step == 0 else plain(value, digits)
     return f"{text} {units[step]}"
 
 

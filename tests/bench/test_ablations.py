@@ -26,7 +26,7 @@ interpreted = pytest.mark.skipif(
 @pytest.mark.parametrize("name", ABLATIONS)
 def test_there_are_words_for_each_in_both_languages(name: str) -> None:
     words = variant_text(name)
-    assert name not in words and words.en != words.zh
+    assert words.en != words.zh and not words.zh.isascii()
     assert is_launch(name) is (ABLATIONS[name].launch is not None)
 
 

@@ -61,7 +61,7 @@ def test_every_kind_of_row_has_its_table() -> None:
     assert found["ablations"].rows[1][-1] == "0.50" and found["ablations"].rows[0][-1] == "1.00"
     assert found["ablations"].rows[2][-1] == "error: OutOfResources"
     names = [row[0] for row in found["ablations"].rows]
-    assert names == ["as shipped", "e^x instead of 2^x", "stages 4"]
+    assert names == ["as shipped", "e^x instead of 2^x", "4 stages"]
     assert found["host time of a call"].rows == [
         ["ours", "42.0", "+22.0", "9.0"], ["SDPA flash (FA2)", "20.0", "", "—"],
     ]  # fmt: skip

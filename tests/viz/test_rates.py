@@ -36,6 +36,13 @@ def test_the_figure_names_the_fastest_and_every_line() -> None:
     assert "matrix product: 799 TFLOP/s" in said and "NVIDIA H200" in said
 
 
+def test_the_headline_calls_ours_by_a_name_in_the_figures_language() -> None:
+    rows = [row for row in measured.ours(pass_="forward", head_dim=128, causal=False)
+            if row.regime == "burst"]  # fmt: skip
+    figure = rate_lines((*rows, *_of_run(rows[0].run)), lang="zh")
+    assert "本工具包，Hopper 版" in figure.fa_alt  # type: ignore[attr-defined]
+
+
 def test_without_a_chinese_font_no_word_of_it_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fonts, "chinese_family", lambda: None)
     where = measured.run("h200-peers").provenance.line

@@ -7,7 +7,7 @@ with a mark of their own; names stand at the line ends.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import log2
+from math import log2, nan
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -35,17 +35,26 @@ _FASTEST = Text(
     "At N = {n}, {who} is the fastest: {rate} {unit}.", "N = {n} 时最快的是 {who}：{rate} {unit}。"
 )
 _OURS = Text(
-    "At N = {n}, ours reaches {mine} {unit}, {share} of {who} ({rate}).",
-    "N = {n} 时本工具包达到 {mine} {unit}，是 {who}（{rate}）的 {share}。",
+    "At N = {n}: {name} {mine} {unit}, {share} of {who} ({rate}).",
+    "N = {n}：{name} {mine} {unit}，是 {who}（{rate}）的 {share}。",
 )
-_MEMORY = Text("{pass_}: peak memory above the inputs", "{pass_}：输入之外的峰值内存")
+_MEMORY = Text(
+    "{pass_}: peak memory above the inputs, B = {batch}, H = {h}, D = {d}, {mask}",
+    "{pass_}：输入之外的峰值内存，B = {batch}，H = {h}，D = {d}，{mask}",
+)
 _GROWTH = Text(
     "From N = {a} to {b}, {least} takes {low} times the memory, {most} {high} times.",
     "N 从 {a} 到 {b}：内存变成 {low} 倍的是 {least}，变成 {high} 倍的是 {most}。",
 )
 _X = Text("sequence length N (log scale)", "序列长度 N（对数刻度）")
 _BYTES = Text("bytes (log scale)", "字节（对数刻度）")
-_CEILING = Text("matrix product: {rate}", "矩阵乘：{rate}")
+_CEILINGS = {
+    "TFLOP/s": (Text("matrix product: {rate}", "矩阵乘：{rate}"), 1e12),
+    "GB/s": (Text("HBM, read alone: {rate}", "只读 HBM：{rate}"), 1e9),
+}
+_GAP = Text("Gaps: not measured, or its rounds disagreed", "断开处：没有测，或几轮之间不一致")
+_AT = Text("{value} at {n}", "{n} 时 {value}")
+_RIGHT = 0.71  # of the width: names stand beyond
 _UNPACED = Text("Hollow marks: timed without pauses", "空心点：计时之间没有停顿")
 _MARKS = "os^Dvp<X>Phd*"
 _TIGHT = 0.062  # least distance of two names, as a share of the height
@@ -69,7 +78,8 @@ def rate_lines(
     """TFLOP/s (GB/s for decode) against N of rows of one pass, width and mask.
 
     Args:
-        ceiling: FLOP/s of a matrix product on the same device, drawn as a line.
+        ceiling: of the same device, drawn as a line: FLOP/s of a matrix product; for decode, the bytes
+            per second at which it reads HBM.
         where: the line under the figure: device, versions, day; or what says it, in the language
             that the figure can be labelled in.
 
@@ -82,24 +92,27 @@ def rate_lines(
         expected = Text("rows of one pass, width and mask", "同一阶段、宽度和掩码的数据")
         raise ArgumentError("rows", expected=expected, got=str(len(kinds)))
     first, unit = shown[0], "GB/s" if shown[0].pass_ == "decode" else "TFLOP/s"
-    sentence, fields = _finding(shown, unit)
     with sheet(9.6, 4.8, theme=theme, lang=lang, figure=figure) as page:
+        sentence, fields = _finding(shown, unit)
         headline(page, _TITLE, sentence, pass_=say(PASS[first.pass_]), d=first.problem.head_dim,
                  mask=say(MASK[first.problem.causal]), dtype=first.problem.dtype, **fields)  # fmt: skip
-        ax = axes(page, 0.08, 0.76, top=0.9, bottom=0.95)
+        ax = axes(page, 0.08, _RIGHT, top=0.9, bottom=0.95)
         lines = _by_provider(shown, lambda row: row.rate)
         top = max(max(ys.values()) for ys, _ in lines.values())
-        _frame(ax, sorted({row.problem.len_k for row in shown}), unit)
-        if ceiling is not None and unit == "TFLOP/s":
-            top = max(top, ceiling / 1e12)
-            ax.axhline(ceiling / 1e12, color=colour("soft", theme), lw=1, ls=(0, (4, 3)))
-            ax.annotate(say(_CEILING, rate=f"{plain(ceiling / 1e12)} TFLOP/s"), (0, ceiling / 1e12),
+        ns = sorted({row.problem.len_k for row in shown})
+        _frame(ax, ns, unit)
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        if ceiling is not None:
+            words, scale = _CEILINGS[unit]
+            top = max(top, ceiling / scale)
+            ax.axhline(ceiling / scale, color=colour("soft", theme), lw=1, ls=(0, (4, 3)))
+            ax.annotate(say(words, rate=f"{plain(ceiling / scale)} {unit}"), (0, ceiling / scale),
                         (4, 4), xycoords=("axes fraction", "data"), textcoords="offset points",
                         color=colour("soft", theme), fontsize=10)  # fmt: skip
         ax.set_ylim(0, top * 1.12)
-        _draw(ax, lines, theme)
+        gaps = _draw(ax, lines, ns, theme)
         hollow = say(_UNPACED) if any(row.regime == "unpaced" for row in shown) else ""
-        source(page, sentences(where, hollow))
+        source(page, sentences(where, hollow, say(_GAP) if gaps else ""))
     return page
 
 
@@ -127,17 +140,19 @@ def peak_memory(
     with sheet(9.6, 4.8, theme=theme, lang=lang, figure=figure) as page:
         least, most = min(growth, key=lambda n: growth[n]), max(growth, key=lambda n: growth[n])
         at = sorted(lines[most][0])
+        p = shown[0].problem
         headline(page, _MEMORY, _GROWTH, pass_=say(PASS[shown[0].pass_]), a=f"{at[0]:,}",
+                 batch=p.batch, h=p.heads_q, d=p.head_dim, mask=say(MASK[p.causal]),
                  b=f"{at[-1]:,}", least=label(least), most=label(most),
                  low=plain(_growth({n: y for n, y in lines[least][0].items() if n in at})),
                  high=plain(growth[most]))  # fmt: skip
-        ax = axes(page, 0.1, 0.76, top=0.9, bottom=0.95)
+        ax = axes(page, 0.1, _RIGHT, top=0.9, bottom=0.95)
         ax.set_yscale("log")
         _frame(ax, ns, say(_BYTES))
         ax.yaxis.set_major_locator(LogLocator(base=2.0 ** _binary_step(lines), numticks=12))
         ax.yaxis.set_major_formatter(lambda value, _: amount(value))
-        _draw(ax, lines, theme)
-        source(page, sentences(where))
+        gaps = _draw(ax, lines, ns, theme)
+        source(page, sentences(where, say(_GAP) if gaps else ""))
     return page
 
 
@@ -151,13 +166,19 @@ def _finding(rows: Sequence[Speed], unit: str) -> tuple[Text, dict[str, object]]
     others = [row for row in last if row.provider not in OURS] or last
     paced = [row for row in others if row.regime != "unpaced"] or others
     best = max(paced, key=lambda row: row.rate or 0.0)
-    mine = next((row for row in last if row.provider in OURS and row is not best), None)
+    own = [row for row in last if row.provider in OURS and row is not best]
+    mine = max(own, key=lambda row: row.rate or 0.0, default=None)
     fields: dict[str, object] = {"n": f"{longest:,}", "who": label(best.provider),
                                  "rate": plain(best.rate or 0.0), "unit": unit}  # fmt: skip
     if mine is None:
         return _FASTEST, fields
     share = (mine.rate or 0.0) / (best.rate or 1.0)
-    return _OURS, {**fields, "mine": plain(mine.rate or 0.0), "share": f"{share:.0%}"}
+    return _OURS, {
+        **fields,
+        "name": label(mine.provider),
+        "mine": plain(mine.rate or 0.0),
+        "share": f"{share:.0%}",
+    }
 
 
 def _binary_step(lines: dict[str, tuple[dict[int, float], bool]]) -> int:
@@ -192,12 +213,21 @@ def _frame(ax: Axes, ns: list[int], unit: str) -> None:
     ax.set_ylabel(unit)
 
 
-def _draw(ax: Axes, lines: dict[str, tuple[dict[int, float], bool]], theme: Theme) -> None:
-    """Lines, marks, and the names at their ends, pushed apart where they would touch."""
+def _draw(
+    ax: Axes, lines: dict[str, tuple[dict[int, float], bool]], ns: list[int], theme: Theme
+) -> bool:
+    """Lines, marks, and the names at their ends, pushed apart where they would touch.
+
+    Returns:
+        whether a line has a gap: no number at one of `ns` between its first and its last.
+    """
+    gaps = False
     for at, (name, (points, hollow)) in enumerate(lines.items()):
         strong = name in OURS
         ink = colour("text" if strong else "soft", theme)
-        ax.plot(list(points), list(points.values()), color=ink, lw=2.6 if strong else 1.2,
+        xs = [n for n in ns if min(points) <= n <= max(points)]
+        gaps = gaps or len(xs) > len(points)
+        ax.plot(xs, [points.get(n, nan) for n in xs], color=ink, lw=2.6 if strong else 1.2,
                 marker=_MARKS[at % len(_MARKS)], ms=7 if strong else 5, mec=ink,
                 mfc=colour("page", theme) if hollow else ink, zorder=4 if strong else 3)  # fmt: skip
     ax.autoscale_view()  # the limits are needed now, not when the page is drawn
@@ -215,14 +245,18 @@ def _draw(ax: Axes, lines: dict[str, tuple[dict[int, float], bool]], theme: Them
                 mfc=colour("page", theme) if lines[name][1] else ink, transform=ax.transAxes,
                 zorder=5)  # fmt: skip
         thread = {"arrowstyle": "-", "color": colour("line", theme), "lw": 0.8, "shrinkB": 4}
-        ax.annotate(f"{label(name)}  {_number(ends[name][1], ax)}", (x, heights[name]), (1.045, height),
+        value = _number(ends[name][1], ax)
+        if ends[name][0] < ns[-1]:
+            value = say(_AT, value=value, n=f"{ends[name][0]:,}")
+        ax.annotate(f"{label(name)}  {value}", (x, heights[name]), (1.045, height),
                     xycoords="axes fraction", textcoords="axes fraction", va="center", color=ink,
                     fontsize=10, weight="bold" if strong else "normal", annotation_clip=False,
                     arrowprops=thread)  # fmt: skip
+    return gaps
 
 
 def _number(value: float, ax: Axes) -> str:
-    return amount(value) if ax.get_yscale() == "log" else plain(value)
+    return amount(value, 3) if ax.get_yscale() == "log" else plain(value)
 
 
 def apart(heights: dict[str, float], least: float = _TIGHT) -> dict[str, float]:

@@ -149,12 +149,13 @@ def _bar(
 ) -> None:  # fmt: skip
     """One stage; its name inside if there is room. `latest`: pale and hatched."""
     paint = colour(ink, theme)
-    form: dict[str, Any] = (
-        {"facecolor": (paint, RESTING), "edgecolor": paint, "hatch": "///", "lw": 0.6}
-        if latest
-        else {"color": paint, "ec": colour("page", theme), "lw": 0.6}
-    )
-    ax.barh(row, stop - begin, left=begin, height=height, **form)
+    place: dict[str, Any] = {"left": begin, "height": height, "lw": 0.6}
+    if latest:
+        # two bars: a page's theme paints the ground and the lines of one hatch in the same colour
+        ax.barh(row, stop - begin, facecolor=(paint, RESTING), edgecolor="none", **place)
+        ax.barh(row, stop - begin, facecolor="none", edgecolor=paint, hatch="///", **place)
+    else:
+        ax.barh(row, stop - begin, color=paint, ec=colour("page", theme), **place)
     if (stop - begin) / end < _ROOM * len(name):
         return
     back = {"boxstyle": "square,pad=0.1", "fc": colour("page", theme), "ec": "none"}
