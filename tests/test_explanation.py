@@ -7,7 +7,7 @@ import importlib
 import math
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import pytest
@@ -18,6 +18,7 @@ import fa_toolkit as fa
 from fa_toolkit import explain, flash_attention, hardware, io_model, kernels
 from fa_toolkit.errors import BackendUnavailable, DtypeError, FaError, UnknownNameError
 from fa_toolkit.explanation import Explanation
+from fa_toolkit.explanation.launches import Readings
 from fa_toolkit.hardware import GPUS
 from fa_toolkit.language import using
 from fa_toolkit.problem import AttentionProblem, TileShape
@@ -120,6 +121,63 @@ def test_the_launches_are_those_of_the_call(
             assert (launch.tile.block_n, launch.num_stages) == (meta["BLOCK_N"], meta["num_stages"])
 
 
+LAYOUTS: dict[str, Callable[[int, int], Tensor]] = {
+    "dense": lambda n, d: torch.randn(2, 2, n, d).half(),
+    "rows beside each other": lambda n, d: torch.randn(2, n, 2, d).half().transpose(1, 2),
+    "expanded": lambda n, d: torch.randn(1, 2, n, d).half().expand(2, 2, n, d),
+    "wider rows": lambda n, d: torch.randn(2, 2, n, d + 3).half()[..., :d],
+    "late by one": lambda n, d: torch.randn(2, 2, n, d + 8).half()[..., 1 : d + 1],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("nq", "nk", "d", "dv"), [
+    (40, 40, 16, 16), (37, 40, 16, 16), (40, 37, 16, 24), (40, 40, 20, 16), (40, 40, 16, 20),
+    (0, 40, 16, 16), (40, 0, 16, 16),
+])  # fmt: skip
+def test_the_copy_engine_is_told_of_as_the_launchers_use_it(
+    layout: str, nq: int, nk: int, d: int, dv: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, bool] = {}
+    for name in ("flash_forward", "flash_backward"):
+        module = importlib.import_module(f"fa_toolkit.kernels.{name}")
+
+        def noted(
+            problem: Any, device: Any, tile: Any = None, kernel: str = "forward", *,
+            aligned: bool = False, real: Any = module.choose_launch,
+        ) -> Any:  # fmt: skip
+            asked[kernel] = aligned
+            return real(problem, device, tile, kernel)
+
+        monkeypatch.setattr(module, "choose_launch", noted)
+    made = LAYOUTS[layout]
+    q, k, v = (x.requires_grad_() for x in (made(nq, d), made(nk, d), made(nk, dv)))
+    o = flash_attention(q, k, v, impl="triton")
+    o.backward(torch.ones_like(o))
+    told = Readings.of(AttentionProblem(2, 2, 2, nq, nk, d, dv, "float16"), q, k, v)
+    assert told._asdict() == {**told._asdict(), **asked} and {"forward", "dq"} <= set(asked)
+
+
+def test_tensors_the_copy_engine_cannot_read_get_another_tile() -> None:
+    plain, odd = (
+        torch.empty(1, 16, 4096, d, dtype=torch.bfloat16, device="meta") for d in (96, 100)
+    )
+    tiles = [
+        explain(x, x, x, gpu="h200", impl="triton").launches[0].tile.block_m for x in (plain, odd)
+    ]
+    assert tiles == [128, 64]
+
+
+def test_dk_and_dv_of_a_wide_head_are_two_launches_on_hopper() -> None:
+    q = meta(1, 16, 4096, 256, grad=True)
+    answer = explain(q, q, q, gpu="h200", impl="triton")
+    first, second = (x for x in answer.launches if x.kernel == "flash_backward_dkdv_kernel")
+    assert first.writes == second.writes == 16 * 4096 * 256 * 2
+    assert first.reads == second.reads and 2 * first.flops == 3 * second.flops
+    together = explain(q, q, q, gpu="a100", impl="triton").launches
+    assert [x.kernel for x in together].count("flash_backward_dkdv_kernel") == 1
+
+
 def test_bytes_and_flops_are_the_models() -> None:
     q, k = meta(2, 8, 300, 64, grad=True), meta(2, 2, 500, 64, grad=True)
     answer = explain(q, k, k, causal=True, window=(100, 0), gpu="a100")
@@ -190,7 +248,9 @@ def test_every_gpu_on_record_gets_a_plan_that_fits(
     if dtype == HALF and GPUS[key].arch == "sm_75":
         assert isinstance(answer.refusal, DtypeError) and not answer.launches
         return
-    assert answer.refusal is None and len(answer.launches) == 4 and answer.gpu == GPUS[key]
+    apart = width == 256 and GPUS[key].arch == "sm_90"  # dK and dV in a launch each
+    assert answer.refusal is None and len(answer.launches) == 4 + apart
+    assert answer.gpu == GPUS[key]
     for launch in answer.launches:
         assert launch.shared_limit == GPUS[key].shared_per_block
         assert launch.shared is None or launch.shared <= GPUS[key].shared_per_block

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ..door import Impl, Implementation, check_sink, choose, refuse
+from ..door import Impl, Implementation, check_flag, check_sink, choose, refuse
 from ..errors import DeviceError, FaError
 from ..hardware import GPU
 from ..io_model import (
@@ -72,6 +72,8 @@ def explain(
         >>> explain(q.double(), q.double(), q.double(), gpu="h200").refusal.hint
         'impl="tiled"'
     """
+    check_flag("deterministic", deterministic)
+    check_flag("return_lse", return_lse)
     check_tensors(q=q, k=k, v=v, **({} if sink is None else {"sink": sink}))
     place = q.device.type if gpu is None else "cuda"
     described = _as_cast(place, q, k, v)
@@ -93,22 +95,23 @@ def explain(
     if chosen not in ("triton", "hopper"):
         return call.in_torch(q.device)
     if impl not in ("auto", "hopper"):
-        return call.in_triton(q, k, v, gpu)
+        return call.in_triton((q, k, v), described, gpu)
     options: dict[str, Any] = {"softcap": cap, "scale": scale, "sink": sink}
     options |= {"dropout_p": dropout_p, "deterministic": deterministic}
-    return call.in_triton(q, k, v, gpu, Choosing(impl, described, options))
+    return call.in_triton((q, k, v), described, gpu, Choosing(impl, options))
+
+
+Tensors = tuple[Tensor, Tensor, Tensor]
 
 
 class Choosing(NamedTuple):
     """What the choice between readable kernels and those for Hopper depends on.
 
     Args:
-        tensors: q, k, v as autocast leaves them.
         options: as `kernels.routing.asked_of` takes them.
     """
 
     wish: Wish
-    tensors: tuple[Tensor, Tensor, Tensor]
     options: dict[str, Any]
 
 
@@ -141,13 +144,17 @@ class _Call:
 
     def in_triton(
         self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
+        given: Tensors,
+        cast: Tensors,
         gpu: str | GPU | None,
         choosing: Choosing | None = None,
     ) -> Explanation:
-        """Kernels, on the GPU asked for or where the tensors are; or the reason why not."""
+        """Kernels, on the GPU asked for or where the tensors are; or the reason why not.
+
+        Args:
+            given, cast: q, k, v as they came, and as autocast leaves them.
+        """
+        q, k, v = given
         targets = importlib.import_module(".targets", __package__)  # loads the kernels floor
         target = None if gpu is None else targets.named(gpu)
         try:
@@ -155,10 +162,13 @@ class _Call:
             if target is None and q.is_meta:
                 return self._answer(Text("meta", " meta "), None, (), None, None, None)
             target = target or targets.of_tensors(q, k, v)
-            from .launches import planned
+            from .launches import Readings, planned
 
-            hopper = () if choosing is None else self._hopper(choosing, target)
-            launches = planned(self.problem, target, self.gradients, tuple(self._flags()), hopper)
+            hopper = () if choosing is None else self._hopper(choosing, target, cast)
+            seen = Readings.of(self.problem, *cast)
+            launches = planned(
+                self.problem, target, self.gradients, tuple(self._flags()), seen, hopper
+            )
         except FaError as refusal:
             name = Text(str(q.device), f" {q.device} ") if target is None else target.name
             self.why.append(reasons.of_refusal())
@@ -173,13 +183,13 @@ class _Call:
             self.why += reasons.of_bound(self.problem, forward, target.gpu)
         return self._answer(target.name, target.gpu, launches, None, forward, backward)
 
-    def _hopper(self, choosing: Choosing, target: Target) -> tuple[Pass, ...]:
+    def _hopper(self, choosing: Choosing, target: Target, tensors: Tensors) -> tuple[Pass, ...]:
         """The passes that take the kernels for Hopper, with the reasons noted."""
         from . import hopper
 
         routing = importlib.import_module("..kernels.routing", __package__)
         asked = routing.asked_of(self.problem, **choosing.options)
-        made = hopper.decided(choosing.wish, asked, target, self.gradients, *choosing.tensors)
+        made = hopper.decided(choosing.wish, asked, target, self.gradients, *tensors)
         self.why += hopper.reasons(made, asked, target, self.gradients)
         return tuple(kind for kind, decision in made.items() if decision.hopper)
 

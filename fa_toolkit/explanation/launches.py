@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from typing import NamedTuple
+
+from torch import Tensor
 
 from ..io_model import (
     decode_traffic,
@@ -12,7 +15,7 @@ from ..io_model import (
     issued_flops,
     visited_tiles,
 )
-from ..kernels.configuration import INTERPRETER, Kernel, LaunchPlan, plan_launch
+from ..kernels.configuration import ALIGNMENT, INTERPRETER, LaunchPlan, plan_launch, readable
 from ..kernels.decode_call import bounds
 from ..kernels.decode_configuration import (
     INTERPRETER_SMS,
@@ -27,16 +30,36 @@ from .hopper_launches import hopper_backward_launches, hopper_forward_launches
 from .targets import Target
 
 
+class Readings(NamedTuple):
+    """Which launches may take what they stream by the copy engine, as far as the tensors go.
+
+    Of dO nothing is known yet: it is taken to lie as O does.
+    """
+
+    forward: bool
+    dkdv: bool
+    dq: bool
+
+    @classmethod
+    def of(cls, problem: AttentionProblem, q: Tensor, k: Tensor, v: Tensor) -> Readings:
+        """As `kernels.flash_forward` and `kernels.flash_backward` ask."""
+        width, rows = problem.head_dim_v * problem.itemsize, 4 * problem.len_q  # of dO, lse
+        saved = width % ALIGNMENT == 0 == rows % ALIGNMENT
+        return cls(readable(q, k, v), readable(q) and saved, readable(k, v))
+
+
 def planned(
     problem: AttentionProblem,
     target: Target,
     gradients: tuple[str, ...],
     flags: tuple[str, ...],
+    readings: Readings,
     hopper: Collection[Pass] = (),
 ) -> tuple[Launch, ...]:
     """The launches of a call in order, those of the backward pass included.
 
     Args:
+        readings: of the tensors as they lie.
         hopper: the passes that take the kernels for Hopper.
 
     Raises:
@@ -46,16 +69,19 @@ def planned(
     if "forward" in hopper:
         launches += hopper_forward_launches(problem, target)
     else:
-        launches += _forward(problem, target, flags)
+        launches += _forward(problem, target, flags, readings)
     if "backward" in hopper:
         launches += hopper_backward_launches(problem, target)
     else:
-        launches += _backward(problem, target, gradients, flags)
+        launches += _backward(problem, target, gradients, flags, readings)
     return tuple(launches)
 
 
-def _forward(problem: AttentionProblem, target: Target, flags: tuple[str, ...]) -> Iterator[Launch]:
-    plan = plan_launch(problem, target.device)  # also refuses a type the device cannot compute
+def _forward(
+    problem: AttentionProblem, target: Target, flags: tuple[str, ...], readings: Readings
+) -> Iterator[Launch]:
+    # also refuses a type the device cannot compute
+    plan = plan_launch(problem, target.device, aligned=readings.forward)
     sms = INTERPRETER_SMS if target.gpu is None else int(target.gpu.need("sms"))
     split = split_plan(problem, target.device, sms, dropout="HAS_DROPOUT" in flags)
     if split is not None:
@@ -101,21 +127,34 @@ def _split(
 
 
 def _backward(
-    problem: AttentionProblem, target: Target, gradients: tuple[str, ...], flags: tuple[str, ...]
+    problem: AttentionProblem,
+    target: Target,
+    gradients: tuple[str, ...],
+    flags: tuple[str, ...],
+    readings: Readings,
 ) -> Iterator[Launch]:
     """As `kernels.flash_backward` does: Delta for any gradient, then what is asked for."""
     if not gradients:
         return
     p = problem
     flags = tuple(flag for flag in flags if flag != "HAS_SINK")  # all of the sink is in lse
-    dq_plan = plan_launch(p, target.device, kernel="dq")
+    dq_plan = plan_launch(p, target.device, kernel="dq", aligned=readings.dq)
     rows = _row_programs(p, dq_plan.tile)
     if rows:
         yield _launch("delta_kernel", p, target, dq_plan, rows, _moved(p, dq_plan.tile, "delta"))
     if {"k", "v"} & set(gradients) and p.batch * p.heads_kv * p.len_k:
-        yield _streamed(p, target, "dkdv", (2, 2), flags)
+        plan = plan_launch(p, target.device, kernel="dkdv", aligned=readings.dkdv)
+        programs = p.batch * p.heads_kv * -(-p.len_k // plan.tile.block_n)
+        both = _streamed(p, target, plan, programs, (2, 2), flags)
+        if not plan.apart:
+            yield both
+        else:  # each builds the scores anew; that of dV does without dP
+            written = flash_backward_traffic(p, plan.tile).by_tensor
+            for products, name in (((2, 1), "dK"), ((1, 1), "dV")):
+                one = _streamed(p, target, plan, programs, products, flags)
+                yield replace(one, writes=written[name][1])
     if "q" in gradients and rows:
-        yield _streamed(p, target, "dq", (2, 1), flags)
+        yield _streamed(p, target, dq_plan, rows, (2, 1), _with_edge(flags, dq_plan, p))
 
 
 def _with_edge(
@@ -127,22 +166,17 @@ def _with_edge(
 def _streamed(
     problem: AttentionProblem,
     target: Target,
-    kernel: Kernel,
+    plan: LaunchPlan,
+    programs: int,
     products: tuple[int, int],
     flags: tuple[str, ...],
 ) -> Launch:
-    """One of the two big launches; `products` as wide as D, and as wide as Dv."""
-    plan = plan_launch(problem, target.device, kernel=kernel)
+    """One of the big launches; `products` as wide as D, and as wide as Dv."""
     m, n = plan.tile.block_m, plan.tile.block_n
-    programs = _row_programs(problem, plan.tile)
-    if kernel == "dkdv":
-        programs = problem.batch * problem.heads_kv * -(-problem.len_k // n)
     pairs = problem.batch * problem.heads_q * visited_tiles(problem, plan.tile) * m * n
-    moved = _moved(problem, plan.tile, kernel)
+    moved = _moved(problem, plan.tile, plan.kernel)
     width = products[0] * plan.block_d + products[1] * plan.block_dv
-    name = f"flash_backward_{kernel}_kernel"
-    if kernel == "dq":
-        flags = _with_edge(flags, plan, problem)
+    name = f"flash_backward_{plan.kernel}_kernel"
     return _launch(name, problem, target, plan, programs, moved, 2 * pairs * width, flags)
 
 

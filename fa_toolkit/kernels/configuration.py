@@ -13,6 +13,9 @@ from ..problem import AttentionProblem, TileShape, check_tile
 from .launch_rows import ANY, BLACKWELL, HOPPER, TABLES, Row
 from .launch_rows import Kernel as Kernel
 
+ALIGNMENT = (
+    16  # bytes: of the first element for the copy engine, and of every step but the innermost
+)
 BARRIERS = 1024  # bytes: of what is in flight, and to align it
 LARGEST_COPY = 256  # rows of one copy
 SIDE_BYTES = 8 * 2**20  # what heads that take turns may stream together, well within an L2
@@ -108,6 +111,17 @@ def device_of(index: int | None) -> Device:
     return Device(capability, shared)
 
 
+def readable(*tensors: torch.Tensor) -> bool:
+    """Whether the copy engine can read all of them: aligned, dense along the last axis, no gaps."""
+    return all(_readable(x) for x in tensors)
+
+
+def _readable(x: torch.Tensor) -> bool:
+    *outer, inner = x.stride()
+    aligned = all(step > 0 and step * x.itemsize % ALIGNMENT == 0 for step in outer)
+    return aligned and inner == 1 and x.data_ptr() % ALIGNMENT == 0 and x.numel() > 0
+
+
 def _padded(width: int) -> int:
     return max(SMALLEST_DOT, 1 << (width - 1).bit_length())
 
@@ -124,7 +138,7 @@ def plan_launch(
     """A configuration of `kernel` that fits `device`.
 
     Args:
-        aligned: whether the copy engine can read the tensors, see `descriptors.readable`.
+        aligned: whether the copy engine can read the tensors, see `readable`.
 
     Raises:
         DtypeError: if the device cannot compute this type.

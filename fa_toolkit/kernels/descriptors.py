@@ -1,25 +1,12 @@
 """Tensors as the copy engine of Hopper reads them: whole tiles by one thread, without pointers.
 
-Says which tensors it can read and describes them. Which kernels use it: `configuration`.
+Describes tensors. Which it can read and which kernels use it: `configuration`.
 """
 
 from __future__ import annotations
 
 import torch
 from triton.tools.tensor_descriptor import TensorDescriptor
-
-ALIGNMENT = 16  # bytes: of the first element, and of every step but the innermost
-
-
-def readable(*tensors: torch.Tensor) -> bool:
-    """Whether the copy engine can read all of them: aligned, dense along the last axis, no gaps."""
-    return all(_readable(x) for x in tensors)
-
-
-def _readable(x: torch.Tensor) -> bool:
-    *outer, inner = x.stride()
-    aligned = all(step > 0 and step * x.itemsize % ALIGNMENT == 0 for step in outer)
-    return aligned and inner == 1 and x.data_ptr() % ALIGNMENT == 0 and x.numel() > 0
 
 
 def rows_of(x: torch.Tensor, rows: int, width: int) -> TensorDescriptor:

@@ -16,8 +16,7 @@ from .backward_delta import backward_delta
 from .backward_dkdv import backward_dkdv
 from .backward_dq import backward_dq
 from .call import Call
-from .configuration import choose_launch
-from .descriptors import readable
+from .configuration import choose_launch, readable
 from .launching import on_device_of, require_kernels
 
 

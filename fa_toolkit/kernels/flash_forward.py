@@ -16,9 +16,9 @@ import triton.language as tl
 
 from ..problem import TileShape
 from .call import Call, output_like
-from .configuration import choose_launch
+from .configuration import ALIGNMENT, choose_launch, readable
 from .decode_configuration import choose_split
-from .descriptors import ALIGNMENT, readable, rows_of
+from .descriptors import rows_of
 from .launching import on_device_of, require_kernels
 from .precision import dot_precision
 from .prepared import Launch, launch_like

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from triton.compiler import CompiledKernel
 
-from .descriptors import ALIGNMENT
+from .configuration import ALIGNMENT
 
 MOST = 4096  # launches remembered
 

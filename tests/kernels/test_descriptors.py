@@ -14,8 +14,8 @@ import torch
 from attention_cases import Case, check, check_backward
 
 import fa_toolkit.kernels as kernels
-from fa_toolkit.kernels.configuration import LaunchPlan, choose_launch
-from fa_toolkit.kernels.descriptors import readable, rows_of
+from fa_toolkit.kernels.configuration import LaunchPlan, choose_launch, readable
+from fa_toolkit.kernels.descriptors import rows_of
 from fa_toolkit.problem import AttentionProblem, TileShape
 
 pytestmark = pytest.mark.usefixtures("poisoned_empty")

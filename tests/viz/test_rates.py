@@ -37,10 +37,22 @@ def test_the_figure_names_the_fastest_and_every_line() -> None:
 
 
 def test_the_headline_calls_ours_by_a_name_in_the_figures_language() -> None:
-    rows = [row for row in measured.ours(pass_="forward", head_dim=128, causal=False)
-            if row.regime == "burst"]  # fmt: skip
-    figure = rate_lines((*rows, *_of_run(rows[0].run)), lang="zh")
-    assert "本工具包，Hopper 版" in figure.fa_alt  # type: ignore[attr-defined]
+    rows = measured.speeds(run_id="h200-side-by-side-3", pass_="forward", head_dim=128,
+                           causal=False, regime="burst")  # fmt: skip
+    for lang, name in (("en", "ours, for Hopper 718"), ("zh", "本工具包，Hopper 版 718")):
+        assert name in rate_lines(rows, lang=lang).fa_alt  # type: ignore[attr-defined]
+
+
+def test_a_number_left_out_is_a_gap_and_said() -> None:
+    rows = [row for row in ROWS if row.provider in ("fa3", "sdpa_cudnn")]
+    assert "Gaps" not in texts(rate_lines(rows, lang="en"))
+    holed = [r for r in rows if (r.provider, r.problem.len_q) != ("fa3", 2048)]
+    figure = rate_lines(holed, lang="en")
+    assert "Gaps: not measured" in texts(figure)
+    [line] = [x for x in figure.axes[0].lines if any(y != y for y in x.get_ydata())]  # type: ignore[union-attr]
+    assert len(line.get_ydata()) == 6
+    ended = [r for r in rows if r.provider != "fa3" or r.problem.len_q <= 8192]
+    assert "Gaps" not in (said := texts(rate_lines(ended, lang="en"))) and " at 8,192" in said
 
 
 def test_without_a_chinese_font_no_word_of_it_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
