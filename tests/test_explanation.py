@@ -248,7 +248,8 @@ def test_every_gpu_on_record_gets_a_plan_that_fits(
     if dtype == HALF and GPUS[key].arch == "sm_75":
         assert isinstance(answer.refusal, DtypeError) and not answer.launches
         return
-    apart = width == 256 and GPUS[key].arch == "sm_90"  # dK and dV in a launch each
+    # dK and dV in a launch each
+    apart = width == 256 and GPUS[key].arch == "sm_90" and dtype != torch.float32
     assert answer.refusal is None and len(answer.launches) == 4 + apart
     assert answer.gpu == GPUS[key]
     for launch in answer.launches:

@@ -41,12 +41,12 @@ def cell(cell_id: str) -> GpuCell:
     Raises:
         UnknownNameError: if there is none; near ones are named.
     """
-    if cell_id not in CELLS:
+    if not isinstance(cell_id, str) or cell_id not in CELLS:
         raise UnknownNameError(
             "cell",
             expected=Text("the id of a GPU cell", "一个 GPU 格子的 id"),
             got=repr(cell_id),
-            hint=", ".join(difflib.get_close_matches(cell_id, CELLS) or CELLS),
+            hint=", ".join(difflib.get_close_matches(str(cell_id), CELLS) or CELLS),
         )
     return CELLS[cell_id]
 

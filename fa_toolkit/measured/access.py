@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from ..errors import UnknownNameError
+from ..errors import ArgumentError, UnknownNameError
 from ..language import Text
+from ..problem import ITEMSIZE
 from .files import load
 from .providers import OURS
 from .records import Ablated, Ceiling, Feature, Host, Memory, Pass, Ratio, Regime, Run, Speed
@@ -36,14 +37,24 @@ def run(id: str) -> Run:
         UnknownNameError: if there is none; the hint lists near ones.
     """
     known = {each.id: each for each in runs()}
-    if id not in known:
+    if not isinstance(id, str) or id not in known:
+        near = difflib.get_close_matches(str(id), known)
         raise UnknownNameError(
             "run",
             expected=Text("the id of a recorded run", "一次已记录测量的 id"),
             got=repr(id),
-            hint=", ".join(difflib.get_close_matches(id, known) or known),
+            hint=", ".join(near or known),
         )
     return known[id]
+
+
+def _known(**given: tuple[Any, Any]) -> None:
+    """Refuse a filter that no row could fit: {name: (value, its type, or the words it may be)}."""
+    for name, (value, kind) in given.items():
+        fits = type(value) is kind if isinstance(kind, type) else value in kind
+        if value is not None and not fits:
+            words = kind.__name__ if isinstance(kind, type) else " | ".join(kind)
+            raise ArgumentError(name, expected=words, got=repr(value))
 
 
 def speeds(
@@ -68,6 +79,11 @@ def speeds(
         >>> row.tflops
         320
     """
+    _known(
+        provider=(provider, str), pass_=(pass_, get_args(Pass)), head_dim=(head_dim, int),
+        causal=(causal, bool), dtype=(dtype, tuple(ITEMSIZE)), regime=(regime, get_args(Regime)),
+        grouped=(grouped, bool),
+    )  # fmt: skip
     chosen = [] if run_id is None else [run(run_id)]
     wanted: dict[str, Any] = {"provider": provider, "pass_": pass_, "regime": regime}
     shape: dict[str, Any] = {"head_dim": head_dim, "causal": causal, "dtype": dtype}
@@ -120,6 +136,7 @@ def ablations(
         >>> f"{row.share:.2f}"
         '0.48'
     """
+    _known(pass_=(pass_, get_args(Pass)), head_dim=(head_dim, int), causal=(causal, bool))
     having = [each for each in runs() if any(row.variant for row in each.speeds)]
     if run_id is not None:
         having = [run(run_id)]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from ..errors import ArgumentError
 from ..language import Text, say
 
 SHIPPED = "shipped"
@@ -30,6 +31,8 @@ def variant_text(name: str) -> Text:
         >>> variant_text("1 stages").en
         '1 stage'
     """
+    if not isinstance(name, str):
+        raise ArgumentError("name", expected=Text("a text", "文字"), got=repr(name))
     if tile := _TILE.fullmatch(name):
         m, n = tile.groups()
         return Text(f"tile {m} × {n}", f"块 {m} × {n}")

@@ -6,12 +6,13 @@ import dataclasses
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fa_toolkit import hardware, language, measured
 from fa_toolkit.bench.host import over_sdpa
-from fa_toolkit.errors import UnknownNameError
+from fa_toolkit.errors import ArgumentError, UnknownNameError
 from fa_toolkit.measured import Run, Speed, problems_of
 from fa_toolkit.measured.checks import last_place
 from fa_toolkit.problem import AttentionProblem
@@ -87,6 +88,29 @@ def test_decode_and_memory() -> None:
     assert eager["training", 65536].failed == "out of memory"
     flash = measured.memory(provider="sdpa_flash", run_id="h200-memory")
     assert [m.mib for m in flash if m.pass_ == "training"][-1] == 1032
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"pass_": "forwards"}, {"pass_": 3}, {"head_dim": "128"}, {"head_dim": 128.5},
+        {"causal": "yes"}, {"causal": 1},
+    ],
+)  # fmt: skip
+def test_a_filter_that_no_row_could_fit_is_refused(wanted: dict[str, Any]) -> None:
+    name = next(iter(wanted))
+    for ask in (measured.speeds, measured.peers, measured.ours, measured.ablations):
+        with pytest.raises(ArgumentError, match=f"^{name}: expected"):
+            ask(**wanted)
+    for more in ({"regime": "quick"}, {"grouped": "no"}, {"dtype": "int8"}, {"provider": 3}):
+        with pytest.raises(ArgumentError, match=next(iter(more))):
+            measured.speeds(**more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("id", [None, 5, [], {}, "h200-peer", b"h200-peers"])
+def test_a_run_that_is_none_is_refused(id: Any) -> None:
+    with pytest.raises(UnknownNameError, match="h200-"):
+        measured.run(id)
 
 
 def test_rows_of_two_runs_are_never_mixed() -> None:

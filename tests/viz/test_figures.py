@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -86,6 +87,12 @@ def _recorded() -> Iterator[tuple[str, Callable[..., Figure]]]:
 FIGURES |= dict(_recorded())
 
 
+@pytest.mark.parametrize("given", [{"lang": "fr"}, {"figure": 3}, {"theme": "pink"}])
+def test_a_language_a_theme_or_a_figure_that_is_none_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(ArgumentError, match=next(iter(given))):
+        viz.softmax_bars([1, 2], 1, **given)
+
+
 def _labels(figure: Figure) -> list[Label]:
     return [t for t in figure.findobj(Label) if t.get_visible() and t.get_text().strip()]
 
@@ -151,6 +158,23 @@ def test_ablations_are_drawn_kind_by_kind_and_without_what_is_shipped_anyway() -
     alt = figure.fa_alt  # type: ignore[attr-defined]
     assert "As shipped (tile 128 × 128, 8 warps, 3 stages): 529 TFLOP/s." in alt
     assert alt.endswith("leaves 48%: hidden tiles visited too.")
+    row = rows[0]
+    fast = replace(row, changed=replace(row.changed, tflops=1.3 * row.shipped.tflops))
+    figure = viz.ablation_bars([row, fast], lang="en")
+    FigureCanvasAgg(figure).draw()
+    [bar] = [t for t in _labels(figure) if t.get_text() == "130%"]
+    assert bar.get_window_extent().x1 < figure.axes[0].bbox.x1
+    odd = replace(row.changed, variant="$x^$")  # no formula
+    assert viz.ablation_bars([replace(row, changed=odd)]).svg()  # type: ignore[attr-defined]
+    for wrong in (
+        {"regime": "sustained"}, {"provider": "fa3"}, {"tflops": float("nan")}, {"tflops": -1.0},
+        {"tflops": float("inf")}, {"tflops": "5"}, {"pass_": "x"},
+    ):  # fmt: skip
+        with pytest.raises(ArgumentError, match="rows"):
+            viz.ablation_bars([row, replace(row, changed=replace(row.changed, **wrong))])
+    for nothing in (None, row.changed):
+        with pytest.raises(ArgumentError, match="rows"):
+            viz.ablation_bars([replace(row, shipped=None, changed=nothing)])
     for wrong in ([], rows[:1] + measured.ablations(pass_="backward", head_dim=128, causal=True)):
         with pytest.raises(ArgumentError, match="one pass and one case"):
             viz.ablation_bars(wrong)

@@ -10,13 +10,13 @@ from matplotlib.figure import Figure
 
 from ...errors import ArgumentError
 from ...language import Text, say
-from ...measured import Ablated, variant_label
+from ...measured import Ablated, Speed, variant_label
 from ...measured.variants import is_launch
 from .. import taking
 from ..numbers import plain
 from ..palette import Theme, colour
 from .canvas import axes, bare, headline, sentences, sheet, source
-from .rates import MASK, PASS
+from .rates import MASK, PASS, rated
 
 _TITLE = Text(
     "One change at a time: {pass_}, B = {b}, H = {h}, N = {n}, D = {d}, {mask}",
@@ -59,10 +59,10 @@ def ablation_bars(
     Raises:
         ArgumentError: without rows that have a rate, or with those of several cases.
     """
+    cases = {_case(each) for row in rows for each in (row.changed, row.shipped)}
     shown = sorted((row for row in rows if row.shipped.rate and not row.same), key=_order)
-    cases = {(row.shipped.pass_, row.shipped.problem) for row in shown}
     timed = [row for row in shown if row.share]
-    if len(cases) != 1 or not timed:
+    if len(cases) != 1 or not timed or "decode" in next(iter(cases)):
         expected = Text(
             "rows of one pass and one case, some with a rate", "同一阶段、同一情形的数据，且有速率"
         )
@@ -77,13 +77,19 @@ def ablation_bars(
                  rate=plain(base.rate or 0.0), share=f"{worst.share:.0%}",
                  worst=variant_label(worst.changed.variant))  # fmt: skip
         ax = bare(axes(page, 0.27, 0.9, top=0.85, bottom=0.75))
-        ax.set_xlim(0, 1.01)
+        ax.set_xlim(0, 1.01 * max(1.0, *(row.share or 0.0 for row in timed)))
         ax.set_ylim(places[-1] + 0.6, -0.6)
         ax.axvline(1.0, color=colour("text", theme), lw=1.2, ls=(0, (4, 3)))
         ax.text(1.0, places[-1] + 0.75, say(_BASE), ha="center", va="top", fontsize=10)
         _bars(ax, dict(zip(places, shown, strict=True)), theme)
         source(page, sentences(where))
     return page
+
+
+def _case(row: Speed) -> tuple[object, ...]:
+    """What all rows must have in common, once their rates are rates."""
+    rated(row)
+    return row.provider, row.pass_, row.problem, row.regime
 
 
 def _kind(row: Ablated) -> int:
@@ -115,7 +121,8 @@ def _why(failed: str) -> str:
 def _bars(ax: Axes, rows: Mapping[float, Ablated], theme: Theme) -> None:
     for y, row in rows.items():
         soft = colour("soft", theme)
-        ax.text(-0.015, y, variant_label(row.changed.variant), ha="right", va="center")
+        ax.text(-0.012 * ax.get_xlim()[1], y, variant_label(row.changed.variant), ha="right",
+                va="center", parse_math=False)  # fmt: skip
         if row.share is None:
             ax.text(0.01, y, _why(row.changed.failed), va="center", color=soft, fontsize=10)
             continue

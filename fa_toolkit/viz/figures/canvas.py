@@ -17,7 +17,8 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...language import Text, say, using
+from ...errors import ArgumentError
+from ...language import LANGUAGES, Text, say, using
 from ..fonts import drawable_language
 from ..palette import RESTING, Theme, check_theme, colour, css_variables, figure_style, themed
 
@@ -80,6 +81,11 @@ def sheet(
         figure: an earlier sheet to wipe and draw on again, for sliders.
     """
     check_theme(theme)
+    if lang is not None and lang not in LANGUAGES:
+        raise ArgumentError("lang", expected=" | ".join(LANGUAGES), got=repr(lang))
+    if figure is not None and not isinstance(figure, Sheet):
+        expected = Text("a figure that a function of fa.viz made", "由 fa.viz 的函数画出的图")
+        raise ArgumentError("figure", expected=expected, got=type(figure).__name__)
     style: Any = figure_style(theme)
     with using(drawable_language(lang)), matplotlib.rc_context(style):
         page = figure if isinstance(figure, Sheet) else Sheet(figsize=(width, height))
@@ -94,20 +100,23 @@ def headline(page: Sheet, title: Text, finding: Text, /, **fields: object) -> No
     """Title and, under it, the one sentence the figure shows. Both also serve as its alt text."""
     height = page.get_size_inches()[1]
     name, sentence = say(title, **fields), say(finding, **fields)
-    page.text(0.02, 1 - 0.14 / height, name, va="top", fontsize=13.5, weight="bold")
-    page.text(0.02, 1 - 0.44 / height, sentence, va="top", fontsize=11)
+    page.text(
+        0.02, 1 - 0.14 / height, name, va="top", fontsize=13.5, weight="bold", parse_math=False
+    )
+    page.text(0.02, 1 - 0.44 / height, sentence, va="top", fontsize=11, parse_math=False)
     page.fa_alt = f"{name}. {sentence}"
 
 
 def source(page: Sheet, text: Text, /, **fields: object) -> None:
     """The small line under the figure that says where its numbers come from."""
     soft, height = colour("soft", page.fa_theme), page.get_size_inches()[1]
-    page.text(0.02, 0.12 / height, say(text, **fields), va="bottom", fontsize=9, color=soft)
+    page.text(0.02, 0.12 / height, say(text, **fields), va="bottom", fontsize=9, color=soft,
+              parse_math=False)  # fmt: skip
 
 
 def sentences(*given: str | Callable[[], str]) -> Text:
     """What stands under the figure, as sentences, already in words."""
-    parts = [part() if callable(part) else part for part in given]
+    parts = [str(part() if callable(part) else part) for part in given]
     return Text(
         ". ".join(part for part in parts if part), "。".join(part for part in parts if part)
     )

@@ -7,8 +7,9 @@ with a mark of their own; names stand at the line ends.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import log2, nan
-from typing import Any
+from math import inf, log2, nan
+from numbers import Real
+from typing import Any, get_args
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -18,6 +19,7 @@ from ...errors import ArgumentError
 from ...language import Text, say
 from ...measured import Memory, Speed, label
 from ...measured.providers import OURS
+from ...measured.records import Pass
 from .. import taking
 from ..numbers import amount, plain
 from ..palette import Theme, colour
@@ -63,6 +65,23 @@ _TIGHT = 0.062  # least distance of two names, as a share of the height
 _ROWS = Text("rows of a measurement", "测量结果的各行")
 
 
+def rated(row: Speed) -> Speed:
+    """The row, if it is one and its rate is a number above 0 or missing.
+
+    Raises:
+        ArgumentError: otherwise.
+    """
+    if not isinstance(row, Speed):
+        raise ArgumentError("rows", expected=_ROWS, got=type(row).__name__)
+    rate: Any = row.rate
+    if rate is not None and not (isinstance(rate, Real) and 0 < rate < inf):
+        expected = Text("a rate above 0, or None", "大于 0 的速率，或 None")
+        raise ArgumentError("rows", expected=expected, got=repr(rate))
+    if row.pass_ not in PASS:
+        raise ArgumentError("rows", expected=" | ".join(get_args(Pass)), got=repr(row.pass_))
+    return row
+
+
 @taking.takes(
     rows=taking.are("provider", "rate", of=_ROWS), ceiling=taking.number, where=taking.words
 )
@@ -86,7 +105,7 @@ def rate_lines(
     Raises:
         ArgumentError: without rows that have a rate, or with rows of several kinds.
     """
-    shown = [row for row in rows if row.rate is not None]
+    shown = [row for row in rows if rated(row).rate is not None]
     kinds = {(row.pass_, row.problem.head_dim, row.problem.causal) for row in shown}
     if len(kinds) != 1:
         expected = Text("rows of one pass, width and mask", "同一阶段、宽度和掩码的数据")
