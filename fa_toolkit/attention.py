@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 
 from .door import Impl, autocast, check_flag, check_sink, choose, has_tangent, refuse, seed_tensor
-from .operator import Options, refuse_transforms, run_attention
+from .operator import Options, prepared, refuse_transforms, run_attention
 from .problem import AttentionProblem
 from .reference import check_dropout
 from .reference.inputs import check_scalars, check_tensors, problem_of
 from .reference.varlen import check_packed
-from .repeated import Ready, key_of, ready, remember
+from .repeated import key_of, ready, remember
 from .tiled import merge_partials
 
 __all__ = ["flash_attention", "merge_partials"]
@@ -143,19 +143,8 @@ def flash_attention(
         )  # fmt: skip
         if key is not None and not dropout_p and choose(impl, q) in ("triton", "hopper"):
             options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale}
-            remember(key, _prepared(q, k, v, impl, options))
+            remember(key, prepared(q, k, v, impl, options))
     return (o, lse) if return_lse else o
-
-
-def _prepared(q: Tensor, k: Tensor, v: Tensor, impl: Impl, options: dict[str, Any]) -> Ready:
-    """What answers calls like this one from now on."""
-    kernels: Any = importlib.import_module(".kernels", __package__)
-    if impl == "triton":
-        ready: Ready = kernels.prepare_forward(q, k, v, **options)
-        return ready
-    routing = importlib.import_module(".kernels.routing", __package__)
-    ready = routing.prepare_forward(q, k, v, impl=impl, **options)
-    return ready
 
 
 def attend(

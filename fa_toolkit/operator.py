@@ -19,7 +19,7 @@ from .door import has_tangent, refuse_hopper
 from .errors import BackendUnavailable
 from .language import Text
 from .reference.varlen import each_backward, each_forward
-from .repeated import is_only_recorded, is_plain, is_recorded
+from .repeated import Ready, is_only_recorded, is_plain, is_recorded, key_of, ready, remember
 
 # what is not a tensor, in the order of both schemas and of `Options`
 _OPTIONS = (
@@ -124,10 +124,31 @@ def _forward(
     """(o, lse), whichever implementation runs."""
     settings = Options(*options)
     offsets = () if cu_seqlens_q is None else (cu_seqlens_q, cu_seqlens_k)
-    forward, _ = _functions(_settled(settings.impl, q, bool(offsets)), bool(offsets))
+    impl = _settled(settings.impl, q, bool(offsets))
+    forward, _ = _functions(impl, bool(offsets))
     with _uncast(q.device.type):
+        key = None
+        if impl in _KERNELS and sink is seed is cu_seqlens_q is None:
+            key = key_of(q, k, v, *settings)
+        again = ready(key)
+        if again is not None:
+            return again(q, k, v)
         o, lse = forward(q, k, v, *offsets, sink=sink, seed=seed, **settings.keywords)
+        if key is not None:
+            remember(key, prepared(q, k, v, impl, settings.keywords))
     return o, lse
+
+
+def prepared(q: Tensor, k: Tensor, v: Tensor, impl: str, keywords: dict[str, Any]) -> Ready:
+    """What answers calls of the kernels like this one from now on, without dropout and sink."""
+    options = {name: value for name, value in keywords.items() if name != "dropout_p"}
+    kernels: Any = importlib.import_module(".kernels", __package__)
+    if impl == "triton":
+        again: Ready = kernels.prepare_forward(q, k, v, **options)
+        return again
+    routing = importlib.import_module(".kernels.routing", __package__)
+    again = routing.prepare_forward(q, k, v, impl=impl, **options)
+    return again
 
 
 def _backward(

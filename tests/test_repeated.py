@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
@@ -62,6 +63,45 @@ def test_the_second_call_checks_nothing_and_is_as_right(
     assert_within_budget("o", o, exact)
     assert_within_budget("lse", lse, exact)
     assert long_way == ["checked"]
+
+
+@pytest.fixture
+def chosen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Notes each choice of a tile for the forward kernel."""
+    choices: list[str] = []
+    module = importlib.import_module("fa_toolkit.kernels.flash_forward")
+    choose = module.choose_launch
+
+    def noted(*args: Any, **options: Any) -> Any:
+        choices.append("forward")
+        return choose(*args, **options)
+
+    monkeypatch.setattr(module, "choose_launch", noted)
+    return choices
+
+
+@pytest.mark.parametrize("cast", [False, True], ids=["plain", "autocast"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"causal": True}, {"window": (7, 2)}, {"softcap": 5.0}, {"scale": -0.3}],
+    ids=str,
+)
+def test_the_second_step_of_training_chooses_no_tile_and_is_as_right(
+    options: dict[str, Any], cast: bool, chosen: list[str]
+) -> None:
+    for seed in (0, 1, 2):
+        q, k, v = (x.bfloat16().float() if cast else x for x in inputs(seed))
+        q, k, v = (x.requires_grad_() for x in (q, k, v))
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=cast):
+            o, lse = flash_attention(q, k, v, impl="triton", return_lse=True, **options)
+        (o.sum() + lse.sum()).backward()
+        seen = [x.detach().to(o.dtype) for x in (q, k, v)]
+        exact = truth(*seen, do=torch.ones_like(o), dlse=torch.ones_like(lse), **options)
+        for name, found in (("o", o), ("lse", lse), ("dq", q.grad), ("dk", k.grad), ("dv", v.grad)):
+            assert found is not None
+            assert_within_budget(name, found.to(o.dtype) if name[0] == "d" else found, exact)
+        # the first call runs, then is remembered; from the second on nothing is chosen
+        assert len(chosen) == 2
 
 
 def _other(what: str) -> tuple[list[torch.Tensor], dict[str, Any]]:

@@ -74,7 +74,7 @@ def rated(row: Speed) -> Speed:
     if not isinstance(row, Speed):
         raise ArgumentError("rows", expected=_ROWS, got=type(row).__name__)
     rate: Any = row.rate
-    if rate is not None and not (isinstance(rate, Real) and 0 < rate < inf):
+    if rate is not None and not (isinstance(rate, Real) and 0 < float(rate) < inf):
         expected = Text("a rate above 0, or None", "大于 0 的速率，或 None")
         raise ArgumentError("rows", expected=expected, got=repr(rate))
     if row.pass_ not in PASS:
