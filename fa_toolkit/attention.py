@@ -132,7 +132,7 @@ def flash_attention(
     check_flag("return_lse", return_lse)
     key: Any = None
     if type(q) is type(k) is type(v) is Tensor and sink is seed is None:
-        key = key_of(q, k, v, causal, window, softcap, scale, dropout_p, impl)
+        key = key_of((q, k, v), causal, window, softcap, scale, dropout_p, impl)
     again = ready(key)
     if again is not None:
         o, lse = again(q, k, v)
@@ -143,7 +143,7 @@ def flash_attention(
         )  # fmt: skip
         if key is not None and not dropout_p and choose(impl, q) in ("triton", "hopper"):
             options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale}
-            remember(key, prepared(q, k, v, impl, options))
+            remember(key, prepared("forward", (q, k, v), impl, options))
     return (o, lse) if return_lse else o
 
 

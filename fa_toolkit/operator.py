@@ -19,7 +19,7 @@ from .door import has_tangent, refuse_hopper
 from .errors import BackendUnavailable
 from .language import Text
 from .reference.varlen import each_backward, each_forward
-from .repeated import Ready, is_only_recorded, is_plain, is_recorded, key_of, ready, remember
+from .repeated import Ready, is_only_recorded, is_plain, is_recorded, key_of, ready_or
 
 # what is not a tensor, in the order of both schemas and of `Options`
 _OPTIONS = (
@@ -127,28 +127,32 @@ def _forward(
     impl = _settled(settings.impl, q, bool(offsets))
     forward, _ = _functions(impl, bool(offsets))
     with _uncast(q.device.type):
+        found: tuple[Tensor, Tensor]
         key = None
         if impl in _KERNELS and sink is seed is cu_seqlens_q is None:
-            key = key_of(q, k, v, *settings)
-        again = ready(key)
-        if again is not None:
-            return again(q, k, v)
-        o, lse = forward(q, k, v, *offsets, sink=sink, seed=seed, **settings.keywords)
-        if key is not None:
-            remember(key, prepared(q, k, v, impl, settings.keywords))
-    return o, lse
+            key = key_of((q, k, v), *settings)
+        if key is None:
+            found = forward(q, k, v, *offsets, sink=sink, seed=seed, **settings.keywords)
+        else:
+            tensors = (q, k, v)
+            run = ready_or(key, lambda: prepared("forward", tensors, impl, settings.keywords))
+            found = run(*tensors)
+    return found
 
 
-def prepared(q: Tensor, k: Tensor, v: Tensor, impl: str, keywords: dict[str, Any]) -> Ready:
-    """What answers calls of the kernels like this one from now on, without dropout and sink."""
-    options = {name: value for name, value in keywords.items() if name != "dropout_p"}
+def prepared(kind: str, tensors: tuple[Tensor | None, ...], impl: str, options: Any) -> Ready:
+    """What answers calls of the kernels like this one from now on, without dropout and sink.
+
+    Args:
+        options: keywords of `flash_forward` or `flash_backward`.
+    """
     kernels: Any = importlib.import_module(".kernels", __package__)
-    if impl == "triton":
-        again: Ready = kernels.prepare_forward(q, k, v, **options)
-        return again
-    routing = importlib.import_module(".kernels.routing", __package__)
-    again = routing.prepare_forward(q, k, v, impl=impl, **options)
-    return again
+    if impl != "triton":
+        kernels = importlib.import_module(".kernels.routing", __package__)
+        options = {**options, "impl": impl}
+    prepare = kernels.prepare_forward if kind == "forward" else kernels.prepare_backward
+    run: Ready = prepare(*tensors, **options)
+    return run
 
 
 def _backward(
@@ -177,9 +181,20 @@ def _backward(
         more = {"needs_dq": needs_dq, "needs_dkdv": needs_dkdv}
     if impl in ("auto", "hopper"):
         more["deterministic"] = settings.deterministic
-    saved = (q, k, v, o, lse, do, dlse, *offsets)
+    saved = (q, k, v, o, lse, do, dlse)
     with _uncast(q.device.type):
-        dq, dk, dv, dsink = backward(*saved, sink=sink, seed=seed, **settings.keywords, **more)
+        keywords: dict[str, Any] = {**settings.keywords, **more}
+        key = None
+        if impl in _KERNELS and sink is seed is cu_seqlens_q is None:
+            given = tuple(x for x in saved if x is not None)
+            now = torch.are_deterministic_algorithms_enabled()
+            key = key_of(given, "backward", needs_dq, needs_dkdv, now, *settings)
+        if key is None:
+            found = backward(*saved, *offsets, sink=sink, seed=seed, **keywords)
+        else:
+            run = ready_or(key, lambda: prepared("backward", saved, impl, keywords))
+            found = run(*saved)
+    dq, dk, dv, dsink = found
     return (
         dq if needs_dq else q.new_empty(0),
         dk if needs_dkdv else k.new_empty(0),

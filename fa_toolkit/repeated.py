@@ -13,11 +13,12 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-Ready = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+Ready = Callable[..., Any]  # of the tensors of a call
 
 MOST = 4096  # calls remembered
 ALIGNMENT = 16  # bytes: what kernels compiled for aligned tensors rely on
 _KINDS = (bool, int, float, str, type(None))
+_HALVES = (torch.float16, torch.bfloat16)
 _READY: dict[tuple[Any, ...], Ready] = {}
 
 
@@ -59,25 +60,23 @@ def _is_bare(x: Tensor) -> bool:
     )
 
 
-def key_of(q: Tensor, k: Tensor, v: Tensor, *options: Any) -> tuple[Any, ...] | None:
+def key_of(tensors: tuple[Tensor, ...], *options: Any) -> tuple[Any, ...] | None:
     """All that checks and choices depend on; None for a call that is not to be remembered.
 
-    Remembered are plain calls of half types without autocast, their tensors aligned as torch
-    allocates them, their options numbers, strings, pairs of whole numbers, or None.
+    Remembered are plain calls whose first tensor is of a half type, without autocast, their tensors
+    aligned as torch allocates them, their options numbers, strings, pairs of whole numbers, or None.
     """
-    if not (is_plain(q, k, v) and q.dtype in (torch.float16, torch.bfloat16)):
+    if not (is_plain(*tensors) and tensors[0].dtype in _HALVES):
         return None
     if not all(type(x) in _KINDS or _is_pair(x) for x in options):
         return None
-    if torch.is_autocast_enabled(q.device.type):
+    if torch.is_autocast_enabled(tensors[0].device.type):
         return None
-    strided = q.layout is k.layout is v.layout is torch.strided
-    if not strided or (q.data_ptr() | k.data_ptr() | v.data_ptr()) % ALIGNMENT:
+    if any(x.layout is not torch.strided or x.data_ptr() % ALIGNMENT for x in tensors):
         return None
     # True is 1 to a dictionary, and a check may take one and refuse the other
     kinds = tuple(map(type, options))
-    key = (q.shape, k.shape, v.shape, q.stride(), k.stride(), v.stride(), options, kinds)
-    return (*key, q.dtype, k.dtype, v.dtype, q.device, k.device, v.device)
+    return (options, kinds, *[(x.shape, x.stride(), x.dtype, x.device) for x in tensors])
 
 
 def _is_pair(x: Any) -> bool:
@@ -87,6 +86,15 @@ def _is_pair(x: Any) -> bool:
 def ready(key: tuple[Any, ...] | None) -> Ready | None:
     """What was remembered for such a call."""
     return None if key is None else _READY.get(key)
+
+
+def ready_or(key: tuple[Any, ...], prepare: Callable[[], Ready]) -> Ready:
+    """What was remembered for such a call; else what `prepare` makes, from now on."""
+    found = _READY.get(key)
+    if found is None:
+        found = prepare()
+        remember(key, found)
+    return found
 
 
 def remember(key: tuple[Any, ...], function: Ready) -> None:

@@ -67,16 +67,21 @@ def test_the_second_call_checks_nothing_and_is_as_right(
 
 @pytest.fixture
 def chosen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Notes each choice of a tile for the forward kernel."""
+    """Notes each choice of a tile, by pass."""
     choices: list[str] = []
-    module = importlib.import_module("fa_toolkit.kernels.flash_forward")
-    choose = module.choose_launch
 
-    def noted(*args: Any, **options: Any) -> Any:
-        choices.append("forward")
-        return choose(*args, **options)
+    def note(name: str) -> None:
+        module = importlib.import_module(f"fa_toolkit.kernels.flash_{name}")
+        choose = module.choose_launch
 
-    monkeypatch.setattr(module, "choose_launch", noted)
+        def noted(*args: Any, **options: Any) -> Any:
+            choices.append(name)
+            return choose(*args, **options)
+
+        monkeypatch.setattr(module, "choose_launch", noted)
+
+    note("forward")
+    note("backward")
     return choices
 
 
@@ -100,8 +105,79 @@ def test_the_second_step_of_training_chooses_no_tile_and_is_as_right(
         for name, found in (("o", o), ("lse", lse), ("dq", q.grad), ("dk", k.grad), ("dv", v.grad)):
             assert found is not None
             assert_within_budget(name, found.to(o.dtype) if name[0] == "d" else found, exact)
-        # the first call runs, then is remembered; from the second on nothing is chosen
-        assert len(chosen) == 2
+        # by the first step; from the second on nothing is chosen
+        assert chosen == ["forward", "backward", "backward"]
+
+
+def _odd(do: torch.Tensor) -> torch.Tensor:
+    """The same numbers where no kernel compiled for aligned tensors may read them."""
+    odd = torch.empty(do.numel() + 1, dtype=do.dtype)[1:].view(do.shape)
+    return odd.copy_(do)
+
+
+GRADIENTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "another layout": lambda do: do.transpose(1, 2).contiguous().transpose(1, 2),
+    "one number expanded": lambda do: do[:1, :1, :1, :1].expand(do.shape),
+    "another alignment": _odd,
+}
+NAMES = ("q", "k", "v")
+
+
+@pytest.mark.parametrize(
+    ("what", "wanted", "with_lse"),
+    [
+        *((what, NAMES, False) for what in GRADIENTS),
+        ("the same", NAMES, True),
+        ("the same", ("q",), False),
+        ("the same", ("k", "v"), False),
+        ("the same", ("v",), False),
+        ("one number expanded", ("q",), True),
+    ],
+)
+def test_a_backward_that_differs_is_chosen_anew(
+    what: str, wanted: tuple[str, ...], with_lse: bool, chosen: list[str]
+) -> None:
+    change = GRADIENTS.get(what, lambda do: do)
+
+    def step(seed: int, names: tuple[str, ...], change: Any, with_lse: bool) -> None:
+        given = dict(zip(NAMES, inputs(seed), strict=True))
+        leaves = [given[name].requires_grad_() for name in names]
+        o, lse = flash_attention(**given, impl="triton", causal=True, return_lse=True)
+        do = change(torch.randn_like(o))
+        dlse = torch.randn_like(lse) if with_lse else None
+        found = torch.autograd.grad(
+            (o, lse)[: 1 + with_lse], leaves, (do,) if dlse is None else (do, dlse)
+        )
+        seen = [x.detach() for x in given.values()]
+        exact = truth(*seen, do=do, dlse=dlse, causal=True)
+        for name, grad in zip(names, found, strict=True):
+            assert_within_budget(f"d{name}", grad, exact)
+
+    for seed in (0, 1):
+        step(seed, NAMES, lambda do: do, False)
+    assert chosen == ["forward", "backward", "backward"]
+    step(2, wanted, change, with_lse)
+    anew = chosen[3:]
+    assert anew in (["backward"], ["backward"] * 2)
+    step(3, wanted, change, with_lse)
+    # what is not aligned is not remembered
+    assert chosen[3 + len(anew) :] == (anew if what == "another alignment" else [])
+
+
+def test_nothing_keeps_the_tensors_of_a_training_step_alive() -> None:
+    import gc
+    import weakref
+
+    gone = []
+    for seed in (0, 1, 2):
+        leaves = [x.requires_grad_() for x in inputs(seed)]
+        o = flash_attention(*leaves, impl="triton")
+        do = torch.randn_like(o)
+        grads = torch.autograd.grad(o, leaves, do)
+        gone += [weakref.ref(x) for x in (*leaves, o, do, *grads)]
+    del leaves, o, do, grads
+    gc.collect()
+    assert [x() for x in gone] == [None] * len(gone)
 
 
 def _other(what: str) -> tuple[list[torch.Tensor], dict[str, Any]]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .backward_delta import delta_kernel
     from .backward_dkdv import flash_backward_dkdv_kernel
     from .backward_dq import flash_backward_dq_kernel
-    from .flash_backward import flash_backward
+    from .flash_backward import flash_backward, prepare_backward
     from .flash_decode import flash_decode, flash_decode_kernel
     from .flash_forward import (
         flash_forward,
@@ -69,6 +69,7 @@ _HOMES = {
     "merge_parts_kernel": "merge_parts",
     "online_row_softmax_kernel": "row_softmax",
     "online_softmax_step": "flash_forward",
+    "prepare_backward": "flash_backward",
     "prepare_forward": "flash_forward",
     "record": "recording",
     "record_lines": "recording",
@@ -112,6 +113,7 @@ __all__ = [
     "mode",
     "online_row_softmax_kernel",
     "online_softmax_step",
+    "prepare_backward",
     "prepare_forward",
     "record",
     "record_lines",

@@ -9,7 +9,7 @@ import triton.language as tl
 from .call import Call, grid_of
 from .configuration import LaunchPlan
 from .precision import SAME_SUM
-from .prepared import start
+from .prepared import Launches
 from .tiles import place_of_program, tile_ptrs
 
 
@@ -59,23 +59,37 @@ def delta_kernel(
     tl.store(delta_ptr + rows * stride_sn, delta, mask=mask_m)
 
 
-def backward_delta(
-    call: Call, plan: LaunchPlan, o: torch.Tensor, do: torch.Tensor, dlse: torch.Tensor | None
-) -> torch.Tensor:
-    """Launcher of `delta_kernel`; [B, Hq, Nq], float32."""
-    problem = call.problem
-    delta = torch.empty(o.shape[:3], dtype=torch.float32, device=o.device)
-    tiles = triton.cdiv(problem.len_q, plan.tile.block_m)
-    grid = grid_of(tiles, problem.heads_q, problem.batch)
-    if delta.numel():
-        start(
+def empty_delta(o: torch.Tensor) -> torch.Tensor:
+    """Where Delta of these rows goes: [B, Hq, Nq], float32."""
+    return torch.empty(o.shape[:3], dtype=torch.float32, device=o.device)
+
+
+class DeltaLaunch:
+    """Launcher of `delta_kernel` for calls that are alike, all with a gradient of lse or none."""
+
+    def __init__(self, call: Call, plan: LaunchPlan, has_dlse: bool) -> None:
+        self.problem = problem = call.problem
+        tiles = triton.cdiv(problem.len_q, plan.tile.block_m)
+        grid = grid_of(tiles, problem.heads_q, problem.batch)
+        self.launches = Launches(
             delta_kernel, grid,
-            o, do, dlse, delta,
-            *o.stride(), *do.stride(), *(delta if dlse is None else dlse).stride(),
-            *delta.stride(),
-            problem.heads_q, problem.len_q,
-            HEAD_DIM_V=problem.head_dim_v, HAS_DLSE=dlse is not None, ON_AXES=len(grid) > 1,
+            HEAD_DIM_V=problem.head_dim_v, HAS_DLSE=has_dlse, ON_AXES=len(grid) > 1,
             BLOCK_DV=plan.block_dv, BLOCK_M=plan.tile.block_m, num_warps=plan.num_warps,
             **SAME_SUM,
         )  # fmt: skip
-    return delta
+
+    def __call__(
+        self, o: torch.Tensor, do: torch.Tensor, dlse: torch.Tensor | None
+    ) -> torch.Tensor:
+        """Allocate Delta and start the kernel."""
+        delta = empty_delta(o)
+        if delta.numel():
+            self.launches(
+                o, do, dlse, delta,
+                numbers=lambda: (
+                    *o.stride(), *do.stride(), *(delta if dlse is None else dlse).stride(),
+                    *delta.stride(),
+                    self.problem.heads_q, self.problem.len_q,
+                ),
+            )  # fmt: skip
+        return delta

@@ -12,7 +12,7 @@ from .call import Call, output_like
 from .configuration import LaunchPlan
 from .descriptors import rows_of, statistics_of
 from .precision import dot_precision
-from .prepared import start
+from .prepared import Launches
 from .tiles import (
     LOG2_E,
     WHOLE,
@@ -214,34 +214,57 @@ def flash_backward_dkdv_kernel(
         tl.store(dv_ptrs, dv.to(dv_ptr.dtype.element_ty), mask=mask_v)
 
 
-def backward_dkdv(
-    call: Call,
-    plan: LaunchPlan,
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
-    do: torch.Tensor,
-    lse: torch.Tensor,
-    delta: torch.Tensor,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Launcher of `flash_backward_dkdv_kernel`: (dk, dv)."""
-    problem = call.problem
-    dk, dv = output_like(k), output_like(v)
-    m = plan.tile.block_m
-    descriptors: list[Any] = [None] * 4
-    if plan.descriptors:
-        descriptors = [rows_of(q, m, plan.block_d), rows_of(do, m, plan.block_dv)]
-        descriptors += [statistics_of(lse, m), statistics_of(delta, m)]
-    grid = call.grid(problem.heads_kv, problem.len_k, plan.tile.block_n, plan.side, plan.on_axes)
-    # both sums of a wide head do not fit the registers: then each has a launch of its own
-    for wants_dk, wants_dv in ((True, False), (False, True)) if plan.apart else ((True, True),):
-        if dk.numel():
-            start(
-                flash_backward_dkdv_kernel, grid,
-                q, k, v, do, lse, delta, call.seed, *call.offsets, dk, dv, *descriptors,
-                *call.strides(q, k, v, do, lse, delta, dk, dv),
-                problem.heads_kv, problem.group, *call.scalars, **plan.meta, **call.flags,
+class DkdvLaunch:
+    """Launcher of `flash_backward_dkdv_kernel` for calls that are alike."""
+
+    def __init__(self, call: Call, plan: LaunchPlan, q: torch.Tensor) -> None:
+        self.call, self.plan = call, plan
+        problem = call.problem
+        grid = call.grid(
+            problem.heads_kv, problem.len_k, plan.tile.block_n, plan.side, plan.on_axes
+        )
+        # both sums of a wide head do not fit the registers: then each has a launch of its own
+        wanted = ((True, False), (False, True)) if plan.apart else ((True, True),)
+        self.launches = [
+            Launches(
+                flash_backward_dkdv_kernel, grid, **plan.meta, **call.flags,
                 SIDE=plan.side, ON_AXES=len(grid) > 1, WANTS_DK=wants_dk, WANTS_DV=wants_dv,
                 DOT_PRECISION=dot_precision(q),
+            )
+            for wants_dk, wants_dv in wanted
+        ]  # fmt: skip
+
+    def __call__(
+        self,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        do: torch.Tensor,
+        lse: torch.Tensor,
+        delta: torch.Tensor,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Allocate (dk, dv) and start the kernel, in one launch or two."""
+        call, problem = self.call, self.call.problem
+        dk, dv = output_like(k), output_like(v)
+        if not dk.numel():
+            return dk, dv
+        descriptors = self._descriptors(q, do, lse, delta)
+        for launches in self.launches:
+            launches(
+                q, k, v, do, lse, delta, call.seed, *call.offsets, dk, dv, *descriptors,
+                numbers=lambda: (
+                    *call.strides(q, k, v, do, lse, delta, dk, dv),
+                    problem.heads_kv, problem.group, *call.scalars,
+                ),
             )  # fmt: skip
-    return dk, dv
+        return dk, dv
+
+    def _descriptors(
+        self, q: torch.Tensor, do: torch.Tensor, lse: torch.Tensor, delta: torch.Tensor
+    ) -> tuple[Any, ...]:
+        plan = self.plan
+        if not plan.descriptors:
+            return None, None, None, None
+        m = plan.tile.block_m
+        streamed = rows_of(q, m, plan.block_d), rows_of(do, m, plan.block_dv)
+        return *streamed, statistics_of(lse, m), statistics_of(delta, m)

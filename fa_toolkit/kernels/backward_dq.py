@@ -12,7 +12,7 @@ from .call import Call, output_like
 from .configuration import LaunchPlan
 from .descriptors import rows_of
 from .precision import dot_precision
-from .prepared import start
+from .prepared import Launches
 from .tiles import (
     LOG2_E,
     WHOLE,
@@ -179,31 +179,44 @@ def flash_backward_dq_kernel(
     tl.store(dq_ptrs, (dq * scale).to(dq_ptr.dtype.element_ty), mask=mask_q)
 
 
-def backward_dq(
-    call: Call,
-    plan: LaunchPlan,
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
-    do: torch.Tensor,
-    lse: torch.Tensor,
-    delta: torch.Tensor,
-) -> torch.Tensor:
-    """Launcher of `flash_backward_dq_kernel`: dq."""
-    problem = call.problem
-    dq = output_like(q)
-    n = plan.tile.block_n
-    descriptors: list[Any] = [None, None]
-    if plan.descriptors:
-        descriptors = [rows_of(k, n, plan.block_d), rows_of(v, n, plan.block_dv)]
-    grid = call.grid(problem.heads_q, problem.len_q, plan.tile.block_m, plan.side, plan.on_axes)
-    if dq.numel():
-        start(
-            flash_backward_dq_kernel, grid,
-            q, k, v, do, lse, delta, call.seed, *call.offsets, dq, *descriptors,
-            *call.strides(q, k, v, do, lse, delta, dq),
-            problem.heads_q, problem.group, *call.scalars, **plan.meta, **call.flags,
+class DqLaunch:
+    """Launcher of `flash_backward_dq_kernel` for calls that are alike."""
+
+    def __init__(self, call: Call, plan: LaunchPlan, q: torch.Tensor) -> None:
+        self.call, self.plan = call, plan
+        problem = call.problem
+        grid = call.grid(problem.heads_q, problem.len_q, plan.tile.block_m, plan.side, plan.on_axes)
+        self.launches = Launches(
+            flash_backward_dq_kernel, grid, **plan.meta, **call.flags,
             SIDE=plan.side, ON_AXES=len(grid) > 1, DOT_PRECISION=dot_precision(q),
             HAS_EDGE=call.has_edge(plan),
         )  # fmt: skip
-    return dq
+
+    def __call__(
+        self,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        do: torch.Tensor,
+        lse: torch.Tensor,
+        delta: torch.Tensor,
+    ) -> torch.Tensor:
+        """Allocate dq and start the kernel."""
+        call, problem = self.call, self.call.problem
+        dq = output_like(q)
+        if dq.numel():
+            self.launches(
+                q, k, v, do, lse, delta, call.seed, *call.offsets, dq, *self._descriptors(k, v),
+                numbers=lambda: (
+                    *call.strides(q, k, v, do, lse, delta, dq),
+                    problem.heads_q, problem.group, *call.scalars,
+                ),
+            )  # fmt: skip
+        return dq
+
+    def _descriptors(self, k: torch.Tensor, v: torch.Tensor) -> tuple[Any, Any]:
+        plan = self.plan
+        if not plan.descriptors:
+            return None, None
+        n = plan.tile.block_n
+        return rows_of(k, n, plan.block_d), rows_of(v, n, plan.block_dv)

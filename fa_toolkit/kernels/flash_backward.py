@@ -6,15 +6,16 @@ and two runs agree to the last bit. Gradients of the sink are summed from Delta 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import torch
 
 from ..errors import ShapeError
 from ..problem import AttentionProblem, TileShape
-from .backward_delta import backward_delta
-from .backward_dkdv import backward_dkdv
-from .backward_dq import backward_dq
+from .backward_delta import DeltaLaunch, empty_delta
+from .backward_dkdv import DkdvLaunch
+from .backward_dq import DqLaunch
 from .call import Call
 from .configuration import choose_launch, readable
 from .launching import on_device_of, require_kernels
@@ -77,17 +78,15 @@ def flash_backward(
     Raises:
         BackendUnavailable, DtypeError, ShapeError, ArgumentError: as `flash_forward`.
     """
-    require_kernels(q, k, v, o, lse, do)
-    call = Call.of(
-        q, k, v, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,
-        dropout_p=dropout_p, seed=seed,
+    ready = prepare_backward(
+        q, k, v, o, lse, do, dlse, tile=tile, needs_dq=needs_dq, needs_dkdv=needs_dkdv,
+        causal=causal, window=window, softcap=softcap, scale=scale, sink=sink, dropout_p=dropout_p,
+        seed=seed,
     )  # fmt: skip
-    saved = (q, k, v, o, lse, do, dlse, sink)
-    return launch_backward(call, *saved, tile, needs_dq=needs_dq, needs_dkdv=needs_dkdv)
+    return ready(q, k, v, o, lse, do, dlse)
 
 
-def launch_backward(
-    call: Call,
+def prepare_backward(
     q: torch.Tensor,
     k: torch.Tensor,
     v: torch.Tensor,
@@ -95,30 +94,83 @@ def launch_backward(
     lse: torch.Tensor,
     do: torch.Tensor,
     dlse: torch.Tensor | None,
-    sink: torch.Tensor | None,
-    tile: TileShape | None,
     *,
-    needs_dq: bool,
-    needs_dkdv: bool,
-) -> Gradients:
-    """Check what forward left and do the launches.
+    tile: TileShape | None = None,
+    needs_dq: bool = True,
+    needs_dkdv: bool = True,
+    sink: torch.Tensor | None = None,
+    **options: Any,
+) -> Callable[..., Gradients]:
+    """All of `flash_backward` that depends on sizes, strides and options alone.
 
-    Packed sequences come as one batch, [1, H, T, D].
+    Returns:
+        A function of (q, k, v, o, lse, do, dlse), for tensors with the sizes, strides, dtypes, device
+        and alignment of these, that allocates and launches.
+
+    Raises:
+        as `flash_backward`.
     """
-    problem, saved = call.problem, (q, k, v, do, lse)
-    check_saved(problem, o=o, do=do, lse=lse, **({} if dlse is None else {"dlse": dlse}))
-    dense = call.cu_seqlens is None
-    dq_plan = choose_launch(problem, q.device, tile, "dq", aligned=dense and readable(k, v))
-    dq = dk = dv = None
-    with on_device_of(q):
-        delta = backward_delta(call, dq_plan, o, do, dlse)
+    require_kernels(q, k, v, o, lse, do, *(() if dlse is None else (dlse,)))
+    call = Call.of(q, k, v, sink=sink, **options)
+    saved = (q, k, v, o, lse, do, dlse, sink)
+    return BackwardLaunch(call, *saved, tile, needs_dq=needs_dq, needs_dkdv=needs_dkdv)
+
+
+class BackwardLaunch:
+    """The launches of calls that are alike; packed sequences come as one batch, [1, H, T, D].
+
+    Raises:
+        ShapeError: if what forward left does not fit.
+    """
+
+    def __init__(
+        self,
+        call: Call,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        o: torch.Tensor,
+        lse: torch.Tensor,
+        do: torch.Tensor,
+        dlse: torch.Tensor | None,
+        sink: torch.Tensor | None,
+        tile: TileShape | None,
+        *,
+        needs_dq: bool,
+        needs_dkdv: bool,
+    ) -> None:
+        problem, self.sink = call.problem, sink
+        check_saved(problem, o=o, do=do, lse=lse, **({} if dlse is None else {"dlse": dlse}))
+        dense = call.cu_seqlens is None
+        plan = choose_launch(problem, q.device, tile, "dq", aligned=dense and readable(k, v))
+        self.delta = DeltaLaunch(call, plan, dlse is not None)
+        self.dq = DqLaunch(call, plan, q) if needs_dq else None
+        self.dkdv = None
         if needs_dkdv:
-            aligned = dense and readable(q, do, lse, delta)
+            aligned = dense and readable(q, do, lse, empty_delta(o))
             plan = choose_launch(problem, q.device, tile, "dkdv", aligned=aligned)
-            dk, dv = backward_dkdv(call, plan, *saved, delta)
-        if needs_dq:
-            dq = backward_dq(call, dq_plan, *saved, delta)
-    return Gradients(dq, dk, dv, None if sink is None else _dsink(sink, lse, delta))
+            self.dkdv = DkdvLaunch(call, plan, q)
+
+    def __call__(
+        self,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        o: torch.Tensor,
+        lse: torch.Tensor,
+        do: torch.Tensor,
+        dlse: torch.Tensor | None,
+    ) -> Gradients:
+        """Allocate the gradients and start the kernels."""
+        saved = (q, k, v, do, lse)
+        dq = dk = dv = None
+        with on_device_of(q):
+            delta = self.delta(o, do, dlse)
+            if self.dkdv is not None:
+                dk, dv = self.dkdv(*saved, delta)
+            if self.dq is not None:
+                dq = self.dq(*saved, delta)
+        return Gradients(dq, dk, dv, None if self.sink is None else _dsink(self.sink, lse, delta))
 
 
 def _dsink(sink: torch.Tensor, lse: torch.Tensor, delta: torch.Tensor) -> torch.Tensor:

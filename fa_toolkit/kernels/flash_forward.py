@@ -21,7 +21,7 @@ from .decode_configuration import choose_split
 from .descriptors import rows_of
 from .launching import on_device_of, require_kernels
 from .precision import dot_precision
-from .prepared import Launch, launch_like
+from .prepared import Launches
 from .tiles import (
     LN_2,
     LOG2_E,
@@ -316,14 +316,11 @@ class ForwardLaunch:
         # behind a causal mask storing by pointers is faster
         width = problem.head_dim_v * problem.itemsize
         self.copies_o = plan.descriptors and problem.right is None and width % ALIGNMENT == 0
-        self.numbers: tuple[Any, ...] = ()
-        self.launch: Launch | None = None
-        self.grid = grid = call.grid(
-            problem.heads_q, problem.len_q, plan.tile.block_m, plan.side, plan.on_axes
-        )
-        self.options: dict[str, Any] = dict(
-            **plan.meta, **call.flags, HAS_SINK=call.sink is not None, HAS_EDGE=call.has_edge(plan),
-            LAST_FIRST=plan.last_first, SIDE=plan.side, ON_AXES=len(grid) > 1, DOT_PRECISION=dot_precision(q),
+        grid = call.grid(problem.heads_q, problem.len_q, plan.tile.block_m, plan.side, plan.on_axes)
+        self.launches = Launches(
+            flash_forward_kernel, grid, **plan.meta, **call.flags,
+            HAS_SINK=call.sink is not None, HAS_EDGE=call.has_edge(plan), LAST_FIRST=plan.last_first,
+            SIDE=plan.side, ON_AXES=len(grid) > 1, DOT_PRECISION=dot_precision(q),
         )  # fmt: skip
 
     def _signed(self, q: torch.Tensor) -> torch.Tensor:
@@ -350,15 +347,12 @@ class ForwardLaunch:
         if not lse.numel():
             return o, lse
         q = self._signed(q)
-        if not self.numbers:
-            strides = call.strides(q, k, v, o, lse)
-            self.numbers = (*strides, problem.heads_q, problem.group, *call.scalars)
-        arguments = (
-            q, k, v, call.sink, call.seed, *call.offsets, o, lse, *self._descriptors(q, k, v, o),
-            *self.numbers,
-        )  # fmt: skip
         with on_device_of(q):
-            if self.launch is None:
-                self.launch = launch_like(flash_forward_kernel, self.grid, arguments, self.options)
-            self.launch(*arguments)
+            self.launches(
+                q, k, v, call.sink, call.seed, *call.offsets, o, lse, *self._descriptors(q, k, v, o),
+                numbers=lambda: (
+                    *call.strides(q, k, v, o, lse),
+                    problem.heads_q, problem.group, *call.scalars,
+                ),
+            )  # fmt: skip
         return o, lse

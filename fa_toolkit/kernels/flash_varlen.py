@@ -10,7 +10,7 @@ import torch
 
 from ..problem import TileShape
 from .call import Call
-from .flash_backward import Gradients, launch_backward
+from .flash_backward import BackwardLaunch, Gradients
 from .flash_forward import ForwardLaunch
 from .launching import require_kernels
 
@@ -92,10 +92,9 @@ def flash_backward_varlen(
         q, k, v, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,
         dropout_p=dropout_p, seed=seed, cu_seqlens=(cu_seqlens_q, cu_seqlens_k),
     )  # fmt: skip
-    saved = (q, k, v, o, lse[None], do, None if dlse is None else dlse[None], sink)
-    dq, dk, dv, dsink = launch_backward(
-        call, *saved, tile, needs_dq=needs_dq, needs_dkdv=needs_dkdv
-    )
+    saved = (q, k, v, o, lse[None], do, None if dlse is None else dlse[None])
+    launch = BackwardLaunch(call, *saved, sink, tile, needs_dq=needs_dq, needs_dkdv=needs_dkdv)
+    dq, dk, dv, dsink = launch(*saved)
     dq, dk, dv = (x if x is None else _packed(x) for x in (dq, dk, dv))
     return Gradients(dq, dk, dv, dsink)
 

@@ -75,6 +75,32 @@ def start(kernel: Any, grid: tuple[int, ...], *args: Any, **options: Any) -> Non
     launch_like(kernel, grid, args, options)(*args)
 
 
+class Launches:
+    """Launches of one kernel that are alike in all but their tensors: only the first looks anything up.
+
+    Args:
+        options: as `Launch` takes them.
+    """
+
+    def __init__(self, kernel: Any, grid: tuple[int, ...], **options: Any) -> None:
+        self._kernel, self._grid, self._options = kernel, grid, options
+        self._numbers: tuple[Any, ...] = ()
+        self._launch: Launch | None = None
+
+    def __call__(self, *tensors: Any, numbers: Callable[[], tuple[Any, ...]]) -> None:
+        """Start it on the current device and stream.
+
+        Args:
+            tensors: the first arguments: tensors, descriptors of tensors, or None.
+            numbers: gives the arguments behind them; asked once.
+        """
+        if self._launch is None:
+            self._numbers = numbers()
+            arguments = (*tensors, *self._numbers)
+            self._launch = launch_like(self._kernel, self._grid, arguments, self._options)
+        self._launch(*tensors, *self._numbers)
+
+
 def _kind(argument: Any) -> Any:
     """What Triton compiles for: a number and its type, of a tensor type and alignment."""
     if isinstance(argument, torch.Tensor):

@@ -24,6 +24,7 @@ from .hopper import availability
 from .hopper.availability import Asked, Obstacle, Pass, Place, Wish
 
 Run = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+RunBackward = Callable[..., tuple[Tensor | None, ...]]
 
 
 def place_of(device: torch.device) -> Place:
@@ -181,6 +182,40 @@ def forward(
     return prepare_forward(q, k, v, impl=impl, seed=seed, **options)(q, k, v)
 
 
+def prepare_backward(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    o: Tensor,
+    lse: Tensor,
+    do: Tensor,
+    dlse: Tensor | None,
+    *,
+    impl: Wish,
+    deterministic: bool | None = None,
+    needs_dq: bool = True,
+    needs_dkdv: bool = True,
+    **options: Any,
+) -> RunBackward:
+    """`flash_backward.prepare_backward`, of the kernels that are chosen.
+
+    Raises:
+        BackendUnavailable: if `impl` names a kernel that does not apply.
+        as `flash_backward` otherwise.
+    """
+    problem = problem_of(q, k, v, options.get("causal", False), options.get("window"))
+    told = {name: options.get(name) for name in ("softcap", "scale", "sink")}
+    asked = asked_of(
+        problem, **told, dropout_p=options.get("dropout_p", 0.0), deterministic=deterministic
+    )
+    saved = (q, k, v, o, lse, do, dlse)
+    if takes_hopper(impl, "backward", q, k, v, asked, whole=needs_dq and needs_dkdv):
+        return _hopper_backward(problem, options.get("scale"), *saved)
+    readable = importlib.import_module(".flash_backward", __package__).prepare_backward
+    run: RunBackward = readable(*saved, needs_dq=needs_dq, needs_dkdv=needs_dkdv, **options)
+    return run
+
+
 def backward(
     q: Tensor,
     k: Tensor,
@@ -191,9 +226,6 @@ def backward(
     dlse: Tensor | None = None,
     *,
     impl: Wish,
-    deterministic: bool | None = None,
-    needs_dq: bool = True,
-    needs_dkdv: bool = True,
     **options: Any,
 ) -> tuple[Tensor | None, ...]:
     """(dq, dk, dv, dsink) by the kernels that are chosen; keywords as `flash_backward`.
@@ -203,40 +235,37 @@ def backward(
     Raises:
         BackendUnavailable: if `impl` names a kernel that does not apply.
     """
-    problem = problem_of(q, k, v, options.get("causal", False), options.get("window"))
-    told = {name: options.get(name) for name in ("softcap", "scale", "sink")}
-    asked = asked_of(
-        problem, **told, dropout_p=options.get("dropout_p", 0.0), deterministic=deterministic
-    )
-    if takes_hopper(impl, "backward", q, k, v, asked, whole=needs_dq and needs_dkdv):
-        return _hopper_backward(problem, options.get("scale"), q, k, v, o, lse, do, dlse)
-    readable = importlib.import_module(".flash_backward", __package__).flash_backward
-    needs = {"needs_dq": needs_dq, "needs_dkdv": needs_dkdv}
-    grads: tuple[Tensor | None, ...] = readable(q, k, v, o, lse, do, dlse, **options, **needs)
-    return grads
+    saved = (q, k, v, o, lse, do, dlse)
+    return prepare_backward(*saved, impl=impl, **options)(*saved)
 
 
 def _hopper_backward(
     problem: AttentionProblem, scale: float | None, q: Tensor, k: Tensor, v: Tensor, o: Tensor,
     lse: Tensor, do: Tensor, dlse: Tensor | None,
-) -> tuple[Tensor | None, ...]:  # fmt: skip
+) -> RunBackward:  # fmt: skip
     """The launcher of the Hopper kernel; what autograd hands in may lie anyhow and is copied then."""
     from .flash_backward import check_saved
     from .launching import on_device_of, require_kernels
 
     require_kernels(q, k, v, o, lse, do, *(() if dlse is None else (dlse,)))
     check_saved(problem, o=o, do=do, lse=lse, **({} if dlse is None else {"dlse": dlse}))
-    o, do = (x if availability.of_layout(x=x) is None else _dense(x) for x in (o, do))
-    lse, dlse = lse.contiguous(), None if dlse is None else dlse.float().contiguous()
     causal = problem.right is not None
     scale = 1 / math.sqrt(problem.head_dim) if scale is None else float(scale)
-    strides = (x.stride() for x in (q, k, v, o, do))
-    # rows are read in pieces of 16 bytes where they begin at one, and these two may begin anywhere
-    rows = (x is not None and x.data_ptr() % availability.ALIGNMENT for x in (lse, dlse))
-    same = (q.shape, k.shape, *strides, *rows, dlse is None, q.dtype, q.device)
-    with on_device_of(q):
-        launch = _launch_for("backward", causal, scale, *same)
-        return *launch(q, k, v, o, lse, do, dlse), None
+
+    def run(
+        q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, do: Tensor, dlse: Tensor | None
+    ) -> tuple[Tensor | None, ...]:
+        o, do = (x if availability.of_layout(x=x) is None else _dense(x) for x in (o, do))
+        lse, dlse = lse.contiguous(), None if dlse is None else dlse.float().contiguous()
+        strides = (x.stride() for x in (q, k, v, o, do))
+        # rows are read in pieces of 16 bytes where they begin at one, and these two may begin anywhere
+        rows = (x is not None and x.data_ptr() % availability.ALIGNMENT for x in (lse, dlse))
+        same = (q.shape, k.shape, *strides, *rows, dlse is None, q.dtype, q.device)
+        with on_device_of(q):
+            launch = _launch_for("backward", causal, scale, *same)
+            return *launch(q, k, v, o, lse, do, dlse), None
+
+    return run
 
 
 def _dense(x: Tensor) -> Tensor:

@@ -161,18 +161,18 @@ MUTANTS: dict[str, tuple[str, str]] = {
         "SIDE=1, ON_AXES=len(grid) > 1, DOT",
     ),
     "Delta on one axis not told": (
-        "HAS_DLSE=dlse is not None, ON_AXES=len(grid) > 1",
-        "HAS_DLSE=dlse is not None, ON_AXES=True",
+        "HAS_DLSE=has_dlse, ON_AXES=len(grid) > 1",
+        "HAS_DLSE=has_dlse, ON_AXES=True",
     ),
     "grid over query heads": (
-        "call.grid(problem.heads_kv,",
-        "call.grid(problem.heads_q,",
+        "            problem.heads_kv, problem.len_k,",
+        "            problem.heads_q, problem.len_k,",
     ),
     "group given as heads_q": (
         "problem.heads_kv, problem.group, *call",
         "problem.heads_kv, problem.heads_q, *call",
     ),
-    "dlse forgotten": ("HAS_DLSE=dlse is not None", "HAS_DLSE=False"),
+    "dlse forgotten": ("HAS_DLSE=has_dlse", "HAS_DLSE=False"),
     "dsink with the wrong sign": ("return -(p_sink * delta)", "return (p_sink * delta)"),
     "dsink over the batch only": (".sum((0, 2)).to(sink.dtype)", ".sum(0)[:, 0].to(sink.dtype)"),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -172,16 +173,24 @@ def test_dropout_stores_no_mask() -> None:
     assert dropped <= plain + 2**20, f"{dropped} B with dropout, {plain} B without"
 
 
+@pytest.mark.parametrize("impl", ["auto", "triton"])
+@pytest.mark.parametrize("training", [False, True], ids=["inference", "training"])
 @pytest.mark.parametrize("dim", [64, 128])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_a_repeated_call_starts_the_compiled_kernel_on_other_tensors(dtype: str, dim: int) -> None:
+def test_a_repeated_call_starts_the_compiled_kernels_on_other_tensors(
+    dtype: str, dim: int, training: bool, impl: Any
+) -> None:
     """Other numbers, a graph, another stream, addresses that are not aligned."""
     kind = getattr(torch, dtype)
     problem = AttentionProblem(2, 4, 2, 200, 300, dim, causal=True)
     stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+    do = torch.randn(2, 4, 200, dim, device="cuda").to(kind) if training else None
 
-    def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-        return flash_attention(q, k, v, causal=True)
+    def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> list[torch.Tensor]:
+        """o, and the gradients."""
+        leaves = [x.detach().requires_grad_(training) for x in (q, k, v)]
+        o = flash_attention(*leaves, causal=True, impl=impl)
+        return [o.detach(), *(torch.autograd.grad(o, leaves, do) if training else ())]
 
     def fresh(seed: int) -> list[torch.Tensor]:
         torch.manual_seed(seed)
@@ -207,5 +216,7 @@ def test_a_repeated_call_starts_the_compiled_kernel_on_other_tensors(dtype: str,
         a.copy_(b)
     seen.append((odd, attend(*odd)))
     torch.cuda.synchronize()
-    for tensors, o in seen:
-        assert_within_budget("o", o, truth(*tensors, causal=True))
+    for tensors, found in seen:
+        exact = truth(*tensors, do=do, causal=True)
+        for name, x in zip(("o", "dq", "dk", "dv"), found, strict=False):
+            assert_within_budget(name, x, exact)

@@ -168,8 +168,8 @@ MUTANTS: dict[str, Bug] = {
     ),
     "grid over key heads": Bug(
         "flash_forward",
-        "            problem.heads_q, problem.len_q,",
-        "            problem.heads_kv, problem.len_q,",
+        "call.grid(problem.heads_q,",
+        "call.grid(problem.heads_kv,",
     ),
     "scale without log2 e": Bug("flash_forward", "else scale) * LOG2_E", "else scale)"),
     "scale left out": Bug(
@@ -311,7 +311,7 @@ MUTANTS: dict[str, Bug] = {
         "acc, s, unit if PART == WHOLE else 1.0, v, keep, DOT_PRECISION)",
     ),
     "negative scale": Bug(
-        "flash_forward", "        q = self._signed(q)\n        if not self", "        if not self"
+        "flash_forward", "        q = self._signed(q)\n        with on", "        with on"
     ),
     "scale 0 in the kernel": Bug("flash_forward", "scale=1.0 if none else scale", "scale=scale"),
     "scale 0 forgotten": Bug("flash_forward", "0.0 if none else math", "1.0 if none else math"),

@@ -228,15 +228,15 @@ BUGS = [
     (
         "dq_only_with_dkdv",
         "flash_backward",
-        "        if needs_dq:\n",
-        "        if needs_dq and needs_dkdv:\n",
+        "            if self.dq is not None:\n",
+        "            if self.dq is not None and self.dkdv is not None:\n",
     ),
     # backward: Nq=Nk=32, tile 32 x 16: the keys 16.. get no program (16 x 32: programs past the batch)
     (
         "dkdv_grid_by_rows",
         "backward_dkdv",
-        "call.grid(problem.heads_kv, problem.len_k, plan.tile.block_n, plan.side, plan.on_axes)",
-        "call.grid(problem.heads_kv, problem.len_k, plan.tile.block_m, plan.side, plan.on_axes)",
+        "problem.heads_kv, problem.len_k, plan.tile.block_n, plan.side, plan.on_axes",
+        "problem.heads_kv, problem.len_k, plan.tile.block_m, plan.side, plan.on_axes",
     ),
     # backward: Nq=Nk=48, window=(4, -1), not causal, tile 16 x 16: dq of rows 32..
     (
