@@ -18,6 +18,7 @@ Ready = Callable[..., Any]  # of the tensors of a call
 MOST = 4096  # calls remembered
 ALIGNMENT = 16  # bytes: what kernels compiled for aligned tensors rely on
 _KINDS = (bool, int, float, str, type(None))
+_BARE = (Tensor, torch.nn.Parameter)  # no other subclass: it may do as it likes
 _HALVES = (torch.float16, torch.bfloat16)
 _READY: dict[tuple[Any, ...], Ready] = {}
 
@@ -50,7 +51,7 @@ def is_only_recorded(*tensors: Tensor) -> bool:
 def _is_bare(x: Tensor) -> bool:
     """Whether x is memory with numbers, and no view of a transform on one."""
     return (
-        type(x) is Tensor
+        type(x) in _BARE
         and not x.is_meta
         # a tensor with the negative bit holds the numbers of another sign, which dispatch resolves
         and not x.is_neg()

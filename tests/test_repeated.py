@@ -350,10 +350,11 @@ def test_training_takes_the_way_around_the_operator_only_where_nobody_looks_on(
     q, k, v = (
         x.requires_grad_() for x in make_qkv(AttentionProblem(1, 2, 1, 5, 7, 8, dtype="float32"))
     )
+    sink = torch.nn.Parameter(torch.tensor([0.5, -1.0]))  # as a model holds what it learns
 
     def grads() -> tuple[torch.Tensor, ...]:
-        o, lse = flash_attention(q, k, v, causal=True, return_lse=True)
-        return torch.autograd.grad((o * o).sum() + lse.sum(), (q, k, v))
+        o, lse = flash_attention(q, k, v, causal=True, sink=sink, return_lse=True)
+        return torch.autograd.grad((o * o).sum() + lse.sum(), (q, k, v, sink))
 
     with Seen() as seen:
         wanted = grads()
