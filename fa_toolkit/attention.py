@@ -17,7 +17,7 @@ from .problem import AttentionProblem
 from .reference import check_dropout
 from .reference.inputs import check_scalars, check_tensors, problem_of
 from .reference.varlen import check_packed
-from .repeated import key_of, ready, remember
+from .repeated import is_recorded, key_of, ready, remember
 from .tiled import merge_partials
 
 __all__ = ["flash_attention", "merge_partials"]
@@ -213,5 +213,4 @@ def _require_hopper(
     """
     routing = importlib.import_module(".kernels.routing", __package__)
     asked = routing.asked_of(problem, deterministic=deterministic, **options)
-    gradients = torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v))
-    routing.require_hopper(q, k, v, asked, gradients=gradients)
+    routing.require_hopper(q, k, v, asked, gradients=is_recorded(q, k, v))

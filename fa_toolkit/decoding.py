@@ -31,6 +31,7 @@ from .errors import ArgumentError
 from .language import Text
 from .reference.cache import decode_problem, with_queries
 from .reference.inputs import check_scalars, check_tensors
+from .repeated import is_recorded
 
 __all__ = ["flash_decode"]
 
@@ -175,5 +176,5 @@ def _check_splits(num_splits: int | None) -> None:
 
 
 def _refuse_gradients(*tensors: Tensor | None) -> None:
-    if torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in tensors):
+    if is_recorded(*tensors):
         refuse_gradients()

@@ -29,10 +29,10 @@ def is_plain(*tensors: Tensor) -> bool:
     return is_only_recorded(*tensors) and not is_recorded(*tensors)
 
 
-def is_recorded(*tensors: Tensor) -> bool:
+def is_recorded(*tensors: Tensor | None) -> bool:
     """Whether autograd records such a call."""
     recording = torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
-    return recording and any(x.requires_grad for x in tensors)
+    return recording and any(x is not None and x.requires_grad for x in tensors)
 
 
 def is_only_recorded(*tensors: Tensor) -> bool:
@@ -53,7 +53,9 @@ def _is_bare(x: Tensor) -> bool:
     return (
         type(x) in _BARE
         and not x.is_meta
-        # a tensor with the negative bit holds the numbers of another sign, which dispatch resolves
+        and not x.is_nested
+        # dispatch makes memory of zeros that have none, and turns numbers held with the other sign
+        and not x._is_zerotensor()
         and not x.is_neg()
         # `is_grads_batched` makes the one, functionalization the other, with no transform at work
         and not torch._C._functorch.is_legacy_batchedtensor(x)

@@ -255,6 +255,36 @@ def test_bad_calls_are_refused_after_good_ones(
             bad(*inputs())
 
 
+def test_numbers_reach_a_remembered_call_as_they_reach_the_first() -> None:
+    """A kernel started with 2 is not the one that was compiled for 2.0, and 10**30 fits no integer."""
+    for softcap in (10**30, 2, True):
+        q, k, v = inputs()
+        found = [flash_attention(q, k, v, impl="triton", softcap=softcap) for _ in range(3)]
+        alike = flash_attention(q, k, v, impl="triton", softcap=float(softcap))
+        assert all(torch.equal(o, alike) for o in found)
+
+
+@pytest.mark.filterwarnings("ignore:.*nested tensors.*:UserWarning")
+@pytest.mark.parametrize("at", range(3))
+def test_nested_tensors_of_half_types_are_refused(at: int) -> None:
+    given: list[torch.Tensor] = [torch.randn(2, 2, 5, 16).half() for _ in range(3)]
+    given[at] = torch.nested.nested_tensor([torch.randn(2, 5, 16)] * 2).half()
+    with pytest.raises(DtypeError, match="nested"):
+        flash_attention(*given)
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.float32])
+def test_zeros_without_memory_are_zeros(kind: torch.dtype) -> None:
+    q, k, v = (torch.randn(1, 2, 5, 16).to(kind) for _ in range(3))
+    none = torch._efficientzerotensor(q.shape, dtype=kind, device="cpu")
+    for _ in range(2):
+        o = flash_attention(none, k, v, impl="triton")
+        assert torch.equal(o, flash_attention(torch.zeros_like(q), k, v, impl="triton"))
+    leaf = q.requires_grad_()
+    (dq,) = torch.autograd.grad(flash_attention(leaf, k, v, impl="triton"), leaf, none)
+    assert not dq.any()
+
+
 def test_many_kinds_of_calls_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repeated, "MOST", 2)
     for n in range(1, 6):

@@ -23,6 +23,7 @@ from ..operator import refuse_transforms
 from ..problem import AttentionProblem, TileShape
 from ..reference import check_dropout
 from ..reference.inputs import check_scalars, check_tensors, problem_of
+from ..repeated import is_recorded
 from ..tiled.forward import DEFAULT_TILE
 from . import reasons
 from .answer import Explanation, Launch
@@ -244,9 +245,7 @@ def _as_cast(place: str, *tensors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 def _gradients(**named: Tensor | None) -> tuple[str, ...]:
     """The inputs whose gradient autograd would ask for."""
-    if not torch.is_grad_enabled():
-        return ()
-    return tuple(name for name, x in named.items() if x is not None and x.requires_grad)
+    return tuple(name for name, x in named.items() if is_recorded(x))
 
 
 def _summed(launches: tuple[Launch, ...], part: str) -> Traffic:

@@ -15,6 +15,7 @@ from ..attention import flash_attention
 from ..decoding import flash_decode
 from ..errors import ArgumentError, BackendUnavailable, ShapeError
 from ..language import Text
+from ..repeated import is_recorded
 from ..varlen import flash_attention_varlen
 from .mask import Mask
 from .packing import Packing, cut
@@ -69,7 +70,7 @@ def attention_forward(
         return _packed(query, key, value, packing, mask, options | trained), None
     keys = mask.keys
     if mask.lengths is not None:
-        if not _wants_gradients(query, key, value, s_aux):
+        if not is_recorded(query, key, value, s_aux):
             q = query.transpose(1, 2)
             return flash_decode(q, key, value, seq_lens=mask.lengths, **options), None
         keys = int(mask.lengths[0])
@@ -212,7 +213,3 @@ def _packed(
         whole = o.new_zeros(batch * len_q, heads, value.shape[-1])
         o = whole.index_copy(0, packing.tokens_q, o)
     return o.view(batch, len_q, heads, value.shape[-1])
-
-
-def _wants_gradients(*tensors: Tensor | None) -> bool:
-    return torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in tensors)

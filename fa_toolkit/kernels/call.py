@@ -124,7 +124,7 @@ class Call:
         scale = 1 / math.sqrt(problem.head_dim) if scale is None else float(scale)
         sink = None if sink is None else sink.detach().float().contiguous()
         seed = seed if dropout_p else None
-        return cls(problem, scale, softcap or 0.0, sink, dropout_p, seed, cu_seqlens)
+        return cls(problem, scale, float(softcap or 0.0), sink, dropout_p, seed, cu_seqlens)
 
     @property
     def offsets(self) -> tuple[torch.Tensor | None, torch.Tensor | None]:

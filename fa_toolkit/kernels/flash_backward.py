@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..errors import ShapeError
+from ..errors import DtypeError, ShapeError
+from ..language import Text
 from ..problem import AttentionProblem, TileShape
 from .backward_delta import DeltaLaunch, empty_delta
 from .backward_dkdv import DkdvLaunch
@@ -31,13 +32,17 @@ class Gradients(NamedTuple):
 
 
 def check_saved(problem: AttentionProblem, **saved: torch.Tensor) -> None:
-    """Refuse what the kernels would read past its end."""
+    """Refuse what the kernels would read past its end, or as numbers of another type."""
     p = problem
     rows = (p.batch, p.heads_q, p.len_q)
     for name, x in saved.items():
-        fitting = rows if name in ("lse", "dlse") else (*rows, p.head_dim_v)
+        of_rows = name in ("lse", "dlse")
+        fitting = rows if of_rows else (*rows, p.head_dim_v)
         if x.shape != fitting:
             raise ShapeError(name, expected=str(list(fitting)), got=str(list(x.shape)))
+        kind, given = "float32" if of_rows else p.dtype, str(x.dtype).removeprefix("torch.")
+        if given != kind:
+            raise DtypeError(name, expected=Text(kind, kind), got=given)
 
 
 def flash_backward(

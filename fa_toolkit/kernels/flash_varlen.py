@@ -86,7 +86,8 @@ def flash_backward_varlen(
     Raises:
         BackendUnavailable, ShapeError, DtypeError, ArgumentError: as `flash_backward`.
     """
-    require_kernels(q, k, v, o, lse, do, cu_seqlens_q, cu_seqlens_k)
+    more = () if dlse is None else (dlse,)
+    require_kernels(q, k, v, o, lse, do, cu_seqlens_q, cu_seqlens_k, *more)
     q, k, v, o, do = (_one_batch(x) for x in (q, k, v, o, do))
     call = Call.of(
         q, k, v, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,

@@ -256,7 +256,7 @@ def _hopper_backward(
         q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, do: Tensor, dlse: Tensor | None
     ) -> tuple[Tensor | None, ...]:
         o, do = (x if availability.of_layout(x=x) is None else _dense(x) for x in (o, do))
-        lse, dlse = lse.contiguous(), None if dlse is None else dlse.float().contiguous()
+        lse, dlse = lse.contiguous(), None if dlse is None else dlse.contiguous()
         strides = (x.stride() for x in (q, k, v, o, do))
         # rows are read in pieces of 16 bytes where they begin at one, and these two may begin anywhere
         rows = (x is not None and x.data_ptr() % availability.ALIGNMENT for x in (lse, dlse))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -19,7 +21,7 @@ from oracles import (
 )
 
 import fa_toolkit.kernels as kernels
-from fa_toolkit.errors import ShapeError
+from fa_toolkit.errors import DeviceError, DtypeError, ShapeError
 from fa_toolkit.kernels.configuration import Device, plan_launch
 from fa_toolkit.problem import AttentionProblem, TileShape
 from fa_toolkit.tiled.trace import PHASES
@@ -162,15 +164,33 @@ def test_every_head_dimension_gets_a_tile_that_fits(name: str, kernel: str) -> N
                 assert plan.block_d >= d and plan.block_dv >= dv
 
 
+@pytest.mark.parametrize("packed", [False, True], ids=["batch", "packed"])
 @pytest.mark.parametrize("name", ["o", "lse", "do", "dlse"])
-def test_what_was_saved_must_fit(name: str) -> None:
-    """The kernels compute addresses from q's sizes, so a shorter tensor would be read past its end."""
-    q, k, v = (torch.randn(1, 2, 20, 16) for _ in range(3))
-    o, lse = kernels.flash_forward(q, k, v)
-    tensors = {"o": o, "lse": lse, "do": torch.ones_like(o), "dlse": torch.zeros_like(lse)}
-    tensors[name] = tensors[name][:, :1]
-    with pytest.raises(ShapeError, match=name):
-        kernels.flash_backward(q, k, v, **tensors)
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        # addresses come from q's sizes, so a shorter tensor would be read past its end
+        (lambda x: x.narrow(x.ndim - 1, 0, 5), ShapeError),
+        (lambda x: x.double(), DtypeError),
+        (lambda x: x.bfloat16(), DtypeError),
+        (lambda x: x.to("meta"), DeviceError),
+        (lambda x: x.to_sparse(), DtypeError),
+        (lambda x: x.tolist(), DtypeError),
+    ],
+    ids=["shorter", "double", "bfloat16", "meta", "sparse", "list"],
+)
+def test_what_was_saved_must_fit(
+    change: Callable[..., Any], error: type[Exception], name: str, packed: bool
+) -> None:
+    q, k, v = (torch.randn(20, 2, 16) if packed else torch.randn(1, 2, 20, 16) for _ in range(3))
+    offsets = [torch.tensor([0, 12, 20], dtype=torch.int32)] * 2 if packed else []
+    forward = kernels.flash_forward_varlen if packed else kernels.flash_forward
+    backward = kernels.flash_backward_varlen if packed else kernels.flash_backward
+    o, lse = forward(q, k, v, *offsets)
+    saved = {"o": o, "lse": lse, "do": torch.ones_like(o), "dlse": torch.zeros_like(lse)}
+    saved[name] = change(saved[name])
+    with pytest.raises(error, match=rf"^({name}|argument \d+|tensors): "):
+        backward(q, k, v, *saved.values(), *offsets)
 
 
 def test_a_sink_has_one_number_a_head() -> None:

@@ -145,7 +145,7 @@ def test_place_of_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("layout", [*LAYOUTS, "turned"])
 def test_layouts_are_judged_as_descriptors_judge_them(layout: str) -> None:
-    readable = importlib.import_module("fa_toolkit.kernels.descriptors").readable
+    readable = importlib.import_module("fa_toolkit.kernels.configuration").readable
     for sizes in ((2, 2, 2, 20, 20, 64), (2, 2, 2, 20, 20, 60), (1, 1, 1, 1, 1, 64)):
         q, k, v = make_qkv(AttentionProblem(*sizes), torch.float16, layout=layout)
         for x in (q, k, v):

@@ -207,6 +207,23 @@ def test_calls_like_one_before_take_the_same_kernel(called: Called) -> None:
     assert not torch.equal(again, first)
 
 
+def test_a_refusal_does_not_depend_on_calls_before(called: Called) -> None:
+    """Under inference mode nothing is recorded, whatever asks for gradients: forward is all there is."""
+    wide = make_qkv(AttentionProblem(1, 1, 1, 20, 20, 256, dtype="float16"))
+
+    def forward_alone() -> None:
+        with torch.inference_mode(), torch.enable_grad():
+            o = flash_attention(*(x.clone().requires_grad_() for x in wide), impl="hopper")
+        assert not o.requires_grad
+
+    forward_alone()
+    flash_attention(*wide, impl="hopper")
+    forward_alone()
+    for _ in range(2):
+        with using("en"), pytest.raises(BackendUnavailable, match="backward"):
+            flash_attention(*(x.clone().requires_grad_() for x in wide), impl="hopper")
+
+
 def test_double_backward_and_transforms_are_refused(called: Called) -> None:
     q, k, v = leaves(SMALL)
     o = flash_attention(q, k, v, impl="hopper")
