@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import torch
 from torch import Tensor
@@ -140,7 +140,12 @@ def _forward(
     return found
 
 
-def prepared(kind: str, tensors: tuple[Tensor | None, ...], impl: str, options: Any) -> Ready:
+def prepared(
+    kind: Literal["forward", "backward"],
+    tensors: tuple[Tensor | None, ...],
+    impl: str,
+    options: dict[str, Any],
+) -> Ready:
     """What answers calls of the kernels like this one from now on, without dropout and sink.
 
     Args:

@@ -31,11 +31,13 @@ class Gradients(NamedTuple):
     dsink: torch.Tensor | None
 
 
-def check_saved(problem: AttentionProblem, **saved: torch.Tensor) -> None:
-    """Refuse what the kernels would read past its end, or as numbers of another type."""
+def check_saved(problem: AttentionProblem, **saved: torch.Tensor | None) -> None:
+    """Refuse what the kernels would read past its end, or as numbers of another type; None is absent."""
     p = problem
     rows = (p.batch, p.heads_q, p.len_q)
     for name, x in saved.items():
+        if x is None:
+            continue
         of_rows = name in ("lse", "dlse")
         fitting = rows if of_rows else (*rows, p.head_dim_v)
         if x.shape != fitting:
@@ -145,7 +147,7 @@ class BackwardLaunch:
         needs_dkdv: bool,
     ) -> None:
         problem, self.sink = call.problem, sink
-        check_saved(problem, o=o, do=do, lse=lse, **({} if dlse is None else {"dlse": dlse}))
+        check_saved(problem, o=o, do=do, lse=lse, dlse=dlse)
         dense = call.cu_seqlens is None
         plan = choose_launch(problem, q.device, tile, "dq", aligned=dense and readable(k, v))
         self.delta = DeltaLaunch(call, plan, dlse is not None)

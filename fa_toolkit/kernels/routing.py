@@ -248,7 +248,7 @@ def _hopper_backward(
     from .launching import on_device_of, require_kernels
 
     require_kernels(q, k, v, o, lse, do, *(() if dlse is None else (dlse,)))
-    check_saved(problem, o=o, do=do, lse=lse, **({} if dlse is None else {"dlse": dlse}))
+    check_saved(problem, o=o, do=do, lse=lse, dlse=dlse)
     causal = problem.right is not None
     scale = 1 / math.sqrt(problem.head_dim) if scale is None else float(scale)
 
