@@ -20,6 +20,7 @@ from torch import Tensor
 
 from ..errors import ArgumentError
 from ..language import Text, say
+from ..measured.providers import FUNCTIONS
 from ..problem import AttentionProblem
 from .failures import Unsupported
 
@@ -179,6 +180,8 @@ def find(
 def also(target: str) -> Provider:
     """A learner's own f(q, k, v, *, causal) -> o as a provider: "module:name" or "file.py:name".
 
+    Its id is the target, for functions of ours that of the recorded runs.
+
     Raises:
         ArgumentError: if there is no such function.
     """
@@ -202,7 +205,7 @@ def also(target: str) -> Provider:
 
         return attend
 
-    return Provider(target, lambda: make)
+    return Provider(FUNCTIONS.get(target, target), lambda: make)
 
 
 def first(x: Any) -> Tensor:

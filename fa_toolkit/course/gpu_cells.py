@@ -28,7 +28,6 @@ class GpuCell:
     run: Callable[[], Run]
     live: Callable[[], Any]
     recorded: Callable[[Run], Any]
-    lacks: Callable[[Run], Text | None] = lambda run: None
 
     def where(self) -> str:
         """Device, versions and day of what is recorded."""
@@ -102,7 +101,7 @@ def _products(run: Run) -> Card:
 
 
 def _forward(run: Run) -> Any:
-    return rates(run, "forward", providers=COMPARED)
+    return rates(run, "forward", providers=("ours_readable", *BESIDE))
 
 
 def _field(run: Run) -> Any:
@@ -163,29 +162,8 @@ def _kept(run_id: str) -> Callable[[], Run]:
     return lambda: measured.run(run_id)
 
 
-def _without_ours(run: Run) -> Text | None:
-    return None if any(row.provider == "ours" for row in run.speeds) else _STAND_IN
-
-
-_STAND_IN = Text(
-    "Ours is not in this run; the Triton tutorial's kernel stands in for it. Chapter 08 has ours.",
-    "这次记录里没有本工具包的 kernel，由 Triton 教程里的代替；我们的见第 08 章。",
-)
-
-
-def _with_ours() -> Run:
-    """The newest recorded run with our forward kernel beside SDPA's, else that of the others."""
-    for run in reversed(measured.runs()):
-        shown = {row.provider for row in run.speeds if row.pass_ == "forward" and row.rate}
-        if {"ours", "sdpa_flash"} <= shown:
-            return run
-    return measured.run("h200-peers")
-
-
-#: whom chapter 06 stands beside: standard attention and SDPA
-MEASURED_LIVE = ("ours", "eager", "sdpa_flash", "sdpa_math")
-#: and, where nothing is measured, the recorded Triton tutorial's kernel
-COMPARED = (*MEASURED_LIVE, "tutorial")
+#: whom chapter 06's kernel stands beside: standard attention and SDPA
+BESIDE = ("eager", "sdpa_flash", "sdpa_math")
 CELLS = MappingProxyType(
     {
         one.id: one
@@ -219,10 +197,9 @@ CELLS = MappingProxyType(
                     "times the forward kernel beside eager attention and SDPA, in half a minute",
                     "把前向 kernel 与 eager 注意力、SDPA 并排计时，约半分钟",
                 ),
-                _with_ours,
+                _kept("h200-forward"),
                 _live("forward"),
                 _forward,
-                _without_ours,
             ),
             GpuCell(
                 "07.memory",

@@ -116,16 +116,13 @@ def show(cell_id: str) -> None:
         _display(found.live())
         return
     head = say(_AS_CHOSEN_HEAD if device() else _RECORDED_HEAD)
-    run = found.run()
-    lacking = found.lacks(run)
-    _head_card(found, head, found.where(), say(lacking) if lacking else "").show()
-    _display(found.recorded(run))
+    _head_card(found, head, found.where()).show()
+    _display(found.recorded(found.run()))
 
 
-def _head_card(found: GpuCell, head: str, where: str = "", lacking: str = "") -> Card:
+def _head_card(found: GpuCell, head: str, where: str = "") -> Card:
     """What the cell does, and where recorded figures come from."""
     lines = [say(_WOULD, does=say(found.does)), say(_SOURCE, where=where)] if where else []
-    lines += [lacking] if lacking else []
     body = cards.head(head, before=found.id) + "".join(f"<p>{escape(line)}</p>" for line in lines)
     return Card(body, "\n".join([f"{found.id}  {head}", *lines]))
 

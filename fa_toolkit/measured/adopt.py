@@ -21,6 +21,7 @@ from .access import DATA
 from .checks import problems_of
 from .files import dump, load
 from .provenance import Method, Provenance
+from .providers import FUNCTIONS
 from .records import Memory, Pass, Run, Speed, counted_flops
 
 _NAMES = {
@@ -29,8 +30,7 @@ _NAMES = {
     "tut06_ws": "tutorial_ws",
     "ours:hopper": "ours_hopper",
     "ours:readable": "ours_readable",
-    "fa_toolkit.bench.ours_by_name:hopper": "ours_hopper",
-    "fa_toolkit.bench.ours_by_name:readable": "ours_readable",
+    **FUNCTIONS,
 }
 _PASSES: Mapping[str, Pass] = {"fwd": "forward", "bwd": "backward"}
 _DIGITS = 6  # significant, of what is computed from measured times

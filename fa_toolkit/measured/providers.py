@@ -31,6 +31,14 @@ PROVIDERS: Mapping[str, Text] = MappingProxyType(
     }
 )
 
+#: functions of ours that `fa bench --also` times -> the id under which they are kept
+FUNCTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "fa_toolkit.bench.ours_by_name:hopper": "ours_hopper",
+        "fa_toolkit.bench.ours_by_name:readable": "ours_readable",
+    }
+)
+
 #: What is ours, so that `peers()` can leave it out.
 OURS = frozenset({"ours", "ours_hopper", "ours_readable", "ours_tiled"})
 

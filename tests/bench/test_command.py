@@ -46,27 +46,27 @@ def test_on_a_cpu_it_measures_what_is_honest_and_shows_what_is_recorded(
     said = capsys.readouterr().out
     assert said.startswith("No GPU here") and "recorded" in said.splitlines()[0]
     assert said.index("ours, tiled torch") < said.index("Recorded, not measured here")
-    assert "NVIDIA H200" in said and "727" in said and "2026-" in said
+    assert "NVIDIA H200" in said and "FA4" in said and "2026-" in said
+    assert said.index("Recorded, not") < said.index("ours, for Hopper"), "ours beside the others"
     run = load(file)
     assert run.complete and run.provenance.command == f"fa bench --quick --json {file}"
     assert run.id.startswith("bench-2") and {b.algorithm for b in run.bills}
 
 
-def test_the_recorded_table_is_of_the_newest_run_that_has_ours(
+def test_the_recorded_table_is_of_the_newest_run_that_has_most_beside_ours(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     peers = measured.run("h200-peers")
 
-    def with_ours(id: str, head_dim: int) -> measured.Run:
+    def with_ours(id: str, head_dim: int, *others: str) -> measured.Run:
         p = AttentionProblem(1, 16, 16, 4096, 4096, head_dim, dtype="bfloat16", causal=True)
-        rows = (speed_of("ours", "forward", p, 1.0), speed_of("sdpa_flash", "forward", p, 2.0))
+        rows = tuple(speed_of(name, "forward", p, 1.0) for name in ("ours_hopper", *others))
         return dataclasses.replace(peers, id=id, speeds=rows)
 
-    runs = (peers, with_ours("old", 128), with_ours("new", 128), with_ours("narrow", 64))
+    runs = (peers, with_ours("old", 128, "fa3"), with_ours("new", 128, "fa4"),
+            with_ours("alone", 128), with_ours("narrow", 64, "fa3", "fa4"))  # fmt: skip
     monkeypatch.setattr(measured, "runs", lambda: runs)
     assert command._recorded().id == "new", "D = 64 is not what is shown"
-    monkeypatch.setattr(measured, "runs", lambda: (peers,))
-    assert command._recorded().id == "h200-peers"
 
 
 def test_it_speaks_chinese(capsys: pytest.CaptureFixture[str]) -> None:
