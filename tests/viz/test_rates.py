@@ -65,7 +65,7 @@ def test_without_a_chinese_font_no_word_of_it_is_drawn(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("run_id", [run.id for run in measured.runs() if run.speeds])
-def test_names_at_the_line_ends_stay_on_the_page(run_id: str, lang: str) -> None:
+def test_names_at_the_line_ends_and_the_source_stay_on_the_page(run_id: str, lang: str) -> None:
     kinds = {
         (r.pass_, r.problem.head_dim, r.problem.causal) for r in measured.speeds(run_id=run_id)
     }
@@ -73,7 +73,7 @@ def test_names_at_the_line_ends_stay_on_the_page(run_id: str, lang: str) -> None
         rows = measured.speeds(run_id=run_id, pass_=pass_, head_dim=width, causal=causal)
         if not any(row.rate for row in rows):
             continue
-        figure = rate_lines(rows, lang=lang)
+        figure = rate_lines(rows, lang=lang, where=measured.run(run_id).provenance.line)
         FigureCanvasAgg(figure).draw()
         for label in figure.findobj(Text):
             if label.get_visible() and label.get_text().strip():

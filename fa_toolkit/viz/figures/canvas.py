@@ -23,6 +23,7 @@ from ..fonts import drawable_language
 from ..palette import RESTING, Theme, check_theme, colour, css_variables, figure_style, themed
 
 _serial = count(1)
+_MARGIN = 0.02  # of the width
 _SIZE = "max-width: 100%; height: auto; display: block; background: transparent;"
 
 
@@ -101,17 +102,29 @@ def headline(page: Sheet, title: Text, finding: Text, /, **fields: object) -> No
     height = page.get_size_inches()[1]
     name, sentence = say(title, **fields), say(finding, **fields)
     page.text(
-        0.02, 1 - 0.14 / height, name, va="top", fontsize=13.5, weight="bold", parse_math=False
+        _MARGIN, 1 - 0.14 / height, name, va="top", fontsize=13.5, weight="bold", parse_math=False
     )
-    page.text(0.02, 1 - 0.44 / height, sentence, va="top", fontsize=11, parse_math=False)
+    page.text(_MARGIN, 1 - 0.44 / height, sentence, va="top", fontsize=11, parse_math=False)
     page.fa_alt = f"{name}. {sentence}"
 
 
 def source(page: Sheet, text: Text, /, **fields: object) -> None:
-    """The small line under the figure that says where its numbers come from."""
+    """The small line under the figure that says where its numbers come from; two if it is long."""
     soft, height = colour("soft", page.fa_theme), page.get_size_inches()[1]
-    page.text(0.02, 0.12 / height, say(text, **fields), va="bottom", fontsize=9, color=soft,
-              parse_math=False)  # fmt: skip
+    drawn = page.text(_MARGIN, 0.12 / height, say(text, **fields), va="bottom", fontsize=9,
+                      color=soft, parse_math=False)  # fmt: skip
+    if drawn.get_window_extent().x1 > (1 - _MARGIN) * page.bbox.width:
+        drawn.set_text(_in_two(drawn.get_text()))
+
+
+def _in_two(line: str) -> str:
+    """The line broken after the sentence that makes the longer of the two lines shortest."""
+    ends = [end.end() for end in re.finditer(r"\. |。", line)]
+    longer = {max(end, len(line) - end): end for end in ends}
+    if not longer:
+        return line
+    end = longer[min(longer)]
+    return f"{line[:end].rstrip()}\n{line[end:]}"
 
 
 def sentences(*given: str | Callable[[], str]) -> Text:
