@@ -159,7 +159,9 @@ def test_a_click_chooses_and_a_button_loads_the_tile_player() -> None:
     assert chooser.tile == TileShape(64, 128)
     chooser.step = 3
     assert chooser.tile == TileShape(64, 64)  # the click was for another step
+    assert not chooser.settings["player"], "no button for a player that is not there"
     player = chooser.player
+    assert chooser.settings["player"]
     assert player.tape is not None and player.tape.tile == TileShape(64, 64)
     player.step = 5
     seen = []

@@ -65,7 +65,7 @@ class ChoiceState(PlayerState):
         super().__init__(**more)
         self.settings = {
             "gpu": card.key, "n": n, "d": head_dim, "causal": causal, "metric": "programs",
-            "tile": None, "at": -1, "load": "", "loaded": "",
+            "tile": None, "at": -1, "player": False, "load": "", "loaded": "",
         }  # fmt: skip
         words = both({**SHELL, **UI})
         with using(self.lang):

@@ -32,6 +32,7 @@ class BlockChooser(ChoiceState, Player):
     def player(self) -> TilePlayer:
         """A tile player of the tile on show; "play this tile" loads another one into it."""
         run, error = self._run(self.tile)
+        self.settings = {**self.settings, "player": True}  # the button appears
         return TilePlayer(run, error=error, gpu_name=self.gpu.key, lang=self.lang)
 
     def load(self, tile: TileShape | None = None) -> TilePlayer:

@@ -46,7 +46,7 @@ UI: dict[str, Text] = {
     ),
     "sum_none": Text("shared memory: {a} > {b}", "共享内存：{a} > {b}"),
     "play_tile": Text("Play this tile", "播放这一块"),
-    "load_note": Text("shows it in .player, or run", "在 .player 里播放，或运行"),
+    "load_note": Text("in the tile player below, or run", "在下面的块播放器里播放，或运行"),
     "load_alone": Text("To play this tile in JupyterLab:", "在 JupyterLab 里播放这一块："),
     "loaded": Text("The tile player plays {m} × {k} now.", "块播放器现在播放 {m} × {k}。"),
     "model": Text(

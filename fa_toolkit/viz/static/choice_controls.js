@@ -66,7 +66,6 @@ export function chooserControls(shell, head, words) {
   const made = html("span", { class: "fa-soft" });
   let wanted = "";
   button.addEventListener("click", () => shell.set("load", wanted));
-  button.hidden = shell.alone();
   shell.after.append(html("div", { class: "fa-options" }, html("span", { class: "fa-soft" }, fill(words.model, { s: head.standardTile })), made));
   return {
     root: html("div", { class: "fa-choice-settings" }, picks[0].root, html("label", { class: "fa-sizes" }, html("span", {}, "N"), input, value),
@@ -85,7 +84,9 @@ export function chooserControls(shell, head, words) {
       wanted = `${m}x${n}`;
       const length = Math.min(now.p.lenK, 4 * Math.max(m, n));
       const loaded = shell.setting("loaded") === wanted;
-      note.textContent = loaded ? fill(words.loaded, { m, k: n }) : shell.alone() ? words.load_alone : words.load_note;
+      const playing = shell.setting("player") && !shell.alone(); // a button needs a player on the page
+      button.hidden = !playing;
+      note.textContent = loaded ? fill(words.loaded, { m, k: n }) : playing ? words.load_note : words.load_alone;
       code.textContent = loaded ? "" : `fa.viz.tile_player(fa.AttentionProblem(len_q=${length}, len_k=${length}, head_dim=${now.p.d}, causal=${now.p.causal ? "True" : "False"}), tile=fa.TileShape(${m}, ${n}))`;
       made.textContent = fill(words.made, { c: now.gpu.capability, v: head.made.version, date: head.made.date, mask: now.p.causal ? words.causal : words.full });
     },
