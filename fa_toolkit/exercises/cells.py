@@ -16,7 +16,7 @@ from ..language import Text, current
 _BEGIN, _END, _STUB = "# solution:begin", "# solution:end", "# stub: "
 
 
-#: what a stub says to the learner in comments; code, names and shapes are the same in both languages
+#: what a stub says in comments; code, names and shapes are the same in both languages
 SAID = (
     Text("# your code", "# 你的代码"),
     Text("# remove this line when the kernel is written", "# kernel 写好后删掉这一行"),
@@ -29,6 +29,24 @@ SAID = (
         "# 删掉这一行：下面的代码结果对，只是搬得太多",
     ),
     Text("# replace both: see the specification", "# 两个都要换掉：见题目"),
+    Text("# one tile: 16 rows of Q, 16 keys a step", "# 一块：Q 的 16 行，每步 16 个 key"),
+    Text("# base-2 units", "# 以 2 为底"),
+    Text("# sum of 2^(s - m)", "# 2^(s - m) 之和"),
+    Text(
+        "# one program per (batch, query head), heads count fastest",
+        "# 每个 batch 的每个 query 头一个程序实例，头号变得最快",
+    ),
+    Text("# one query head, [D]", "# 一个 query 头，[D]"),
+    Text("# one program a query head", "# 每个 query 头一个程序实例"),
+    Text(
+        "# one axis: the others of a CUDA grid end at 65,535",
+        "# 只用一个轴：CUDA 网格的另外两个轴至多 65,535",
+    ),
+    Text("# a tile of rows", "# 第几块行"),
+    Text("# of a (batch, head)", "# 哪个 batch 的哪个头"),
+    Text("# a program owns 16 rows", "# 一个程序实例负责 16 行"),
+    Text("# a program owns 16 keys", "# 一个程序实例负责 16 个 key"),
+    Text("# a program owns 16 queries", "# 一个程序实例负责 16 个 query"),
 )
 
 

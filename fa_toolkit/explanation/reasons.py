@@ -102,7 +102,7 @@ def of_kernels(problem: AttentionProblem, target: Target, first: Launch) -> Iter
     elif first.kernel.startswith("hopper_"):
         yield Text(
             f"its tile, warps and stages are those measured best for D = {problem.head_dim}",
-            f"它的块、warp 数和流水级数取 D = {problem.head_dim} 实测最快的一组",
+            f"它的块、warp 数和流水线级数取 D = {problem.head_dim} 实测最快的一组",
         )
     elif not split:
         limit = amount(target.device.shared)

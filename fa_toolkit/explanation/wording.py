@@ -16,7 +16,7 @@ IMPLS = {
 PARTS = {"forward": Text("forward", "前向"), "backward": Text("backward", "反向")}
 TILE = Text(
     "tile {m} x {n}, warps: {warps}, stages: {stages}",
-    "块 {m} x {n}，warp 数 {warps}，流水级数 {stages}",
+    "块 {m} x {n}，warp 数 {warps}，流水线级数 {stages}",
 )
 ROWS = Text("{m} rows a program, warps: {warps}", "每个程序实例 {m} 行，warp 数 {warps}")
 SHARED = Text("at most {shared} of {limit} shared memory", "共享内存至多 {shared}，上限 {limit}")
@@ -47,7 +47,7 @@ HEADS = (
     Text("kernel", "kernel"),
     Text("tile", "块"),
     Text("warps", "warp"),
-    Text("stages", "流水级"),
+    Text("stages", "流水线级数"),
     Text("shared ≤", "共享内存 ≤"),
     Text("programs", "程序实例"),
     Text("waves ≤", "波 ≤"),

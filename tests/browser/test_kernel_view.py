@@ -154,6 +154,12 @@ def test_a_page_of_its_own_plays_without_kernel_and_network(lang: str, tmp_path:
                 height = root.bounding_box()["height"]
                 page.keyboard.press("End")
                 assert root.bounding_box()["height"] == height  # nothing jumps
+                whole = page.locator(".fa-bar-track u").evaluate_all(
+                    "all => all.map(e => e.style.width)"
+                )
+                read = [reel.moved[0] for reel in view.reels]  # bars of both runs on one scale
+                wide = [float(whole[3 * i].rstrip("%")) for i in range(len(read))]
+                assert wide == pytest.approx([100 * n / max(read) for n in read], abs=0.01)
                 _shot(page, f"{name}_{lang}_{scheme}_{width}_last")
                 assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
                 assert wrong == []

@@ -54,8 +54,9 @@ SAYS: dict[str, Text] = {
         "程序实例 {program}：一块分数 q · k 在芯片上算出；不碰内存。",
     ),
     "mask": Text(
-        "Program {program}: where a query may not look, the score becomes −∞; a whole tile skips this.",
-        "程序实例 {program}：query 不能看的地方分数变成 −∞；完整的块跳过这步。",
+        "Program {program}: in a tile that an edge cuts, scores that a query may not see become −∞; "
+        "a whole tile has none, and this is left out.",
+        "程序实例 {program}：被边缘切到的块里，query 看不到的分数变成 −∞；完整的块里没有这种分数，这步省去。",
     ),
     "update": Text(
         "Program {program}: the tile is folded into m, l and acc, by the function at the top.",

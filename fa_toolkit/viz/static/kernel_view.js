@@ -26,7 +26,8 @@ function build(shell) {
   const asked = (/** @type {number} */ step) => shell.predicts() && leader(step) === reels[0] && reels[0].question(step) >= 0 && !shell.guess(`lanes ${cut} ${step}`);
 
   const pane = sourcePane(head.source, reels.length);
-  const runs = reels.map((/** @type {KernelReel} */ reel) => runPanel(reel, words, reels.length > 1 ? 236 : 500));
+  const most = Math.max(1, ...reels.flatMap((/** @type {KernelReel} */ reel) => [reel.table.read, reel.table.written]));
+  const runs = reels.map((/** @type {KernelReel} */ reel) => runPanel(reel, words, reels.length > 1 ? 236 : 500, most));
   const hint = words.count_again;
   const ask = factorRow(shell, { ...words, difference: hint, inverse: hint, unchanged: hint, other: hint },
     () => reels[0].off[reels[0].question(shell.step())], key);
@@ -140,14 +141,14 @@ function sourcePane(source, sides) {
  * @param {KernelReel} reel
  * @param {Record<string, string>} words
  * @param {number} width
+ * @param {number} most  bytes of a full bar, the same for runs side by side
  */
-function runPanel(reel, words, width) {
+function runPanel(reel, words, width, most) {
   const drawn = plates(reel, width);
   const ledger = bars(words.moved, [words.read, words.written]);
   const lanes = bars(words.off, [words.off_short]);
   const where = html("div", { class: "fa-run-name" });
   const root = html("div", { class: "fa-run" }, where, drawn.root, ledger.root, lanes.root);
-  const most = Math.max(reel.table.read, reel.table.written) || 1;
   return {
     root,
     /** @param {number} step @param {boolean} hide */
