@@ -194,8 +194,8 @@ CELLS = MappingProxyType(
             GpuCell(
                 "06.forward",
                 Text(
-                    "times the forward kernel beside eager attention and SDPA, in half a minute",
-                    "把前向 kernel 与 eager 注意力、SDPA 并排计时，约半分钟",
+                    "times the readable forward kernel beside eager attention and SDPA, in half a minute",
+                    "把可读版前向 kernel 与标准注意力（eager）、SDPA 并排计时，约半分钟",
                 ),
                 _kept("h200-forward"),
                 _live("forward"),

@@ -112,6 +112,17 @@ def test_stubs_say_in_chinese_what_to_do(path: Path) -> None:
         assert not re.search(r"# (?:your|remove|replace|write|fill|put)\b", cell.source), cell.id
 
 
+@pytest.mark.parametrize("path", PATHS, ids=IDS)
+def test_its_comments_are_chinese(path: Path) -> None:
+    """Shapes and marks for tools may stay; what is said in words may not."""
+    for cell in all_cells(path):
+        if cell.kind == "code":
+            for said in re.findall(r"(?:^|\s)#(?! fmt:)\s(.*)$", cell.source, re.M):
+                if not re.search(CHINESE_SIGN, said):
+                    words = re.sub(r"\[.*?\]", "", said)
+                    assert not ENGLISH_WORDS.search(words), (cell.id, said)
+
+
 def test_the_guard_sees_a_difference() -> None:
     assert meaning("fa.course.start(3)  # en") == meaning('fa.course.start(3, lang="zh")  # 中')
     assert meaning("x = 1") != meaning("x = 2")
