@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -28,7 +29,7 @@ def measure_host(
     calls: int = _CALLS,
     clock: Callable[[], float] = time.perf_counter,
 ) -> list[Host]:
-    """Median microseconds of a forward call without gradients, for each provider.
+    """Median microseconds of a forward call without gradients, and of a training step.
 
     The device is waited for between calls, outside the time. What a provider adds is its number
     minus that of SDPA's flash backend, which is about as little as torch can do.
@@ -38,18 +39,35 @@ def measure_host(
     for ready in providers:
         if ready.provider.scores:
             continue
-        with explained(lambda why: None), torch.no_grad():
+        with explained(lambda why: None):
             attend = ready.make(problem)
-            q, k, v, _ = in_layout(made, ready.provider.layout)
-
-            def call(attend: Attend = attend, x: tuple[Tensor, ...] = (q, k, v)) -> Tensor:
-                return attend(*x)
-
-            plain = _median(call, calls, device, clock)
-            replay = _captured(call) if device == "cuda" else None
-            again = None if replay is None else _median(replay, calls, device, clock)
+            *x, do = in_layout(made, ready.provider.layout)
+            plain, again = _forward(attend, x, calls, device, clock)
             rows.append(Host(ready.provider.id, problem, plain, again))
+            if ready.provider.backward:  # what fails there leaves the row as it is
+                trained = _median(_training_step(attend, x, do), calls, device, clock)
+                rows[-1] = replace(rows[-1], trained=trained)
     return rows
+
+
+@torch.no_grad()
+def _forward(
+    attend: Attend, x: list[Tensor], calls: int, device: str, clock: Callable[[], float]
+) -> tuple[float, float | None]:
+    """Of a call, and of its replay from a CUDA graph."""
+
+    def call() -> Tensor:
+        return attend(*x)
+
+    plain = _median(call, calls, device, clock)
+    replay = _captured(call) if device == "cuda" else None
+    return plain, None if replay is None else _median(replay, calls, device, clock)
+
+
+def _training_step(attend: Attend, x: list[Tensor], do: Tensor) -> Callable[[], Any]:
+    """A forward call and its backward, gradients of q, k and v handed over and not added up."""
+    leaves = [tensor.detach().requires_grad_() for tensor in x]
+    return lambda: torch.autograd.grad(attend(*leaves), leaves, do)
 
 
 def _median(call: Callable[[], Any], calls: int, device: str, clock: Callable[[], float]) -> float:

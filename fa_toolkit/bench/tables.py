@@ -46,6 +46,7 @@ _COLUMNS = {
     "time": Text("µs", "微秒"),
     "over": Text("above SDPA flash", "比 SDPA flash 多"),
     "replayed": Text("from a CUDA graph", "由 CUDA graph 重放"),
+    "trained": Text("with its backward", "连同反向"),
     "variant": Text("changed", "改动"),
     "rate": Text("TFLOP/s", "TFLOP/s"),
     "relative": Text("of shipped", "与原样之比"),
@@ -198,12 +199,12 @@ def _hosts(run: Run) -> list[Table]:
     if not run.hosts:
         return []
     over = over_sdpa(run.hosts)
-    columns = [say(_COLUMNS[name]) for name in ("provider", "time", "over", "replayed")]
+    columns = [say(_COLUMNS[name]) for name in ("provider", "time", "over", "replayed", "trained")]
     table = Table(say(_TITLES["host"], n=run.hosts[0].problem.len_k), columns)
     for row in run.hosts:
         extra = f"{over[row.provider]:+.1f}" if row.provider in over else ""
-        again = _NO_NUMBER if row.replayed is None else f"{row.replayed:.1f}"
-        table.rows.append([label(row.provider), f"{row.microseconds:.1f}", extra, again])
+        more = (_NO_NUMBER if x is None else f"{x:.1f}" for x in (row.replayed, row.trained))
+        table.rows.append([label(row.provider), f"{row.microseconds:.1f}", extra, *more])
     return [table]
 
 

@@ -82,8 +82,10 @@ def _rows(run: Run) -> Iterator[str]:
             yield say(_TWICE, who=who)
         seen.add(who)
     for h in run.hosts:
-        if not 0 < h.microseconds < math.inf:
-            yield say(_NUMBER, who=h.provider, name="microseconds", value=h.microseconds)
+        for name in ("microseconds", "replayed", "trained"):
+            value = getattr(h, name)
+            if value is not None and not 0 < value < math.inf:
+                yield say(_NUMBER, who=h.provider, name=name, value=value)
     for b in run.bills:
         if b.counted != b.modelled:
             yield say(_NUMBER, who=b.algorithm, name="bytes", value=f"{b.counted} {b.modelled}")

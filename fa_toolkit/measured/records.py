@@ -111,12 +111,14 @@ class Host:
     Args:
         replayed: the same for a replay of the call from a CUDA graph; None where it cannot be
             captured.
+        trained: the same for a call with gradients and its backward; None without a backward.
     """
 
     provider: str
     problem: AttentionProblem
     microseconds: float
     replayed: float | None = None
+    trained: float | None = None
     run: str = ""
 
 

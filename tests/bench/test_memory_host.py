@@ -70,13 +70,25 @@ def test_host_time_is_the_median_of_calls_after_warm_up() -> None:
     def clock() -> float:
         # each call takes 30 us, the first twenty a millisecond
         tick = next(ticks)
-        slow[0] += (1000 if tick < 40 else 30) if tick % 2 else 0
+        after = 30 if tick < 58 else 70  # twenty-nine calls forward, then as many steps
+        slow[0] += (1000 if tick % 58 < 40 else after) if tick % 2 else 0
         return 1e-6 * slow[0]
 
     one = ready("a", lambda q, k, v, p: attention(q, k, v)[0])
     wide = ready("wide", lambda q, k, v, p: q, scores=4)
     rows = measure_host(square(16), [one, wide], device="cpu", calls=9, clock=clock)
     assert [(row.provider, row.microseconds) for row in rows] == [("a", pytest.approx(30))]
+    assert rows[0].trained == pytest.approx(70) and rows[0].replayed is None
+
+
+def test_a_backward_that_fails_leaves_the_time_of_the_forward() -> None:
+    def once(q: Tensor, k: Tensor, v: Tensor, p: AttentionProblem) -> Tensor:
+        if q.requires_grad:
+            raise RuntimeError("no backward")
+        return q
+
+    [row] = measure_host(square(16), [ready("a", once)], device="cpu", calls=3)
+    assert row.microseconds > 0 and row.trained is None
 
 
 def test_what_a_provider_adds_is_its_time_less_sdpa_s() -> None:

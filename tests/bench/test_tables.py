@@ -39,7 +39,7 @@ def a_run() -> Run:
             Memory("ours", "forward", memory, 1.5),
             Memory("eager", "forward", memory, None, "out of memory"),
         ),
-        hosts=(Host("ours", p, 42.0, 9.0), Host("sdpa_flash", p, 20.0)),
+        hosts=(Host("ours", p, 42.0, 9.0, 131.0), Host("sdpa_flash", p, 20.0)),
         bills=(Bill("standard_forward", p, (64, 64), (100, 100), (100, 100)),
                Bill("flash_forward", p, (64, 64), (40, 10), (40, 10))),
         absent={"flex": "left out"},
@@ -63,7 +63,7 @@ def test_every_kind_of_row_has_its_table() -> None:
     names = [row[0] for row in found["ablations"].rows]
     assert names == ["as shipped", "e^x instead of 2^x", "4 stages"]
     assert found["host time of a call"].rows == [
-        ["ours", "42.0", "+22.0", "9.0"], ["SDPA flash (FA2)", "20.0", "", "—"],
+        ["ours", "42.0", "+22.0", "9.0", "131.0"], ["SDPA flash (FA2)", "20.0", "", "—", "—"],
     ]  # fmt: skip
     assert found["peak memory above the inputs"].rows == [
         ["ours", "forward", "1.5"], ["eager", "forward", "out of memory"],
