@@ -50,6 +50,8 @@ SAID = (
     Text("# a program owns 16 rows", "# 一个程序实例负责 16 行"),
     Text("# a program owns 16 keys", "# 一个程序实例负责 16 个 key"),
     Text("# a program owns 16 queries", "# 一个程序实例负责 16 个 query"),
+    Text("# may be empty", "# 可能为空"),
+    Text("# one program: one row, all of its parts", "# 一个程序实例：一行，连同它的各段"),
 )
 
 
