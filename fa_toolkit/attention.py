@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from .door import Impl, autocast, check_flag, check_sink, choose, has_tangent, refuse, seed_tensor
-from .operator import Options, prepared, refuse_transforms, run_attention
+from .launches import Options, ready_forward
+from .operator import ready_recorded, refuse_transforms, run_attention
 from .problem import AttentionProblem
 from .reference import check_dropout
 from .reference.inputs import check_scalars, check_tensors, problem_of
@@ -131,23 +132,31 @@ def flash_attention(
     check_flag("deterministic", deterministic)
     check_flag("return_lse", return_lse)
     key: Any = None
-    if type(q) is type(k) is type(v) is Tensor and sink is seed is None:
-        key = key_of((q, k, v), causal, window, softcap, scale, dropout_p, impl)
+    recorded = False
+    plain = not torch.compiler.is_compiling() and sink is seed is None
+    if plain and type(q) is type(k) is type(v) is Tensor:
+        recorded = is_recorded(q, k, v)
+        # what the backward depends on is asked of recorded calls only
+        strict = (deterministic, torch.are_deterministic_algorithms_enabled()) if recorded else ()
+        key = key_of((q, k, v), recorded, *strict, causal, window, softcap, scale, dropout_p, impl,
+                     recorded=True)  # fmt: skip
     again = ready(key)
     if again is not None:
         o, lse = again(q, k, v)
     else:
-        o, lse = attend(
+        (q, k, v), options = checked(
             q, k, v, None, causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,
             dropout_p=dropout_p, seed=seed, deterministic=deterministic, impl=impl,
         )  # fmt: skip
+        drawn = seed_tensor(seed, q) if dropout_p else None
+        o, lse = run_attention(q, k, v, sink, drawn, None, None, *options)
         if key is not None and not dropout_p and choose(impl, q) in ("triton", "hopper"):
-            options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale}
-            remember(key, prepared("forward", (q, k, v), impl, options))
+            make = ready_recorded if recorded else ready_forward
+            remember(key, make((q, k, v), options))
     return (o, lse) if return_lse else o
 
 
-def attend(
+def checked(
     q: Tensor,
     k: Tensor,
     v: Tensor,
@@ -162,8 +171,8 @@ def attend(
     seed: int | Tensor | None,
     impl: Impl,
     deterministic: bool | None = None,
-) -> tuple[Tensor, Tensor]:
-    """Check the arguments, choose an implementation, call the operator: (o, lse).
+) -> tuple[tuple[Tensor, Tensor, Tensor], Options]:
+    """Check the arguments and choose an implementation: q, k, v and options as the operator takes them.
 
     Shapes, keywords:
         as in `flash_attention`; with offsets, (queries, keys), as in `flash_attention_varlen`.
@@ -193,9 +202,7 @@ def attend(
             _require_hopper(q, k, v, problem, deterministic, more)
     lane = "auto" if impl == "auto" and chosen == "triton" else chosen
     options = Options(causal, left, right, softcap or 0.0, scale, dropout_p, lane, deterministic)
-    drawn = seed_tensor(seed, q) if dropout_p else None
-    o, lse = run_attention(q, k, v, sink, drawn, *(cu_seqlens or (None, None)), *options)
-    return o, lse
+    return (q, k, v), options
 
 
 def _require_hopper(

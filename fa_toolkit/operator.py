@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
@@ -18,8 +18,9 @@ from torch import Tensor
 from .door import has_tangent, refuse_hopper
 from .errors import BackendUnavailable
 from .language import Text
+from .launches import Options, ready_backward, ready_forward
 from .reference.varlen import each_backward, each_forward
-from .repeated import Ready, is_only_recorded, is_plain, is_recorded, key_of, ready_or
+from .repeated import Ready, is_only_recorded, is_plain, is_recorded
 
 # what is not a tensor, in the order of both schemas and of `Options`
 _OPTIONS = (
@@ -34,38 +35,6 @@ _BACKWARD = (
     "(Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, Tensor do, Tensor? dlse, "
     f"{_MORE}, bool needs_dq, bool needs_dkdv, {_OPTIONS})"
 )
-
-
-class Options(NamedTuple):
-    """What both operators take besides tensors.
-
-    Args:
-        left, right: the window, -1 for unbounded.
-        softcap: 0 for none.
-        scale: None for 1/sqrt(D).
-        impl: "auto" leaves the kernels to their floor, pass by pass; see `kernels.routing`.
-        deterministic: of the backward; None follows torch when that runs.
-    """
-
-    causal: bool = False
-    left: int = -1
-    right: int = -1
-    softcap: float = 0.0
-    scale: float | None = None
-    dropout_p: float = 0.0
-    impl: str = "tiled"
-    deterministic: bool | None = None
-
-    @property
-    def keywords(self) -> dict[str, Any]:
-        """As all implementations take them."""
-        return {
-            "causal": self.causal,
-            "window": None if self.left < 0 and self.right < 0 else (self.left, self.right),
-            "softcap": self.softcap,
-            "scale": self.scale,
-            "dropout_p": self.dropout_p,
-        }
 
 
 def _uncast(device: str) -> AbstractContextManager[Any]:
@@ -127,37 +96,13 @@ def _forward(
     impl = _settled(settings.impl, q, bool(offsets))
     forward, _ = _functions(impl, bool(offsets))
     with _uncast(q.device.type):
-        found: tuple[Tensor, Tensor]
-        key = None
+        run = None
         if impl in _KERNELS and sink is seed is cu_seqlens_q is None:
-            key = key_of((q, k, v), *settings)
-        if key is None:
-            found = forward(q, k, v, *offsets, sink=sink, seed=seed, **settings.keywords)
-        else:
-            tensors = (q, k, v)
-            run = ready_or(key, lambda: prepared("forward", tensors, impl, settings.keywords))
-            found = run(*tensors)
+            run = ready_forward((q, k, v), settings)
+        if run is None:
+            run = functools.partial(forward, sink=sink, seed=seed, **settings.keywords)
+        found: tuple[Tensor, Tensor] = run(q, k, v, *offsets)
     return found
-
-
-def prepared(
-    kind: Literal["forward", "backward"],
-    tensors: tuple[Tensor | None, ...],
-    impl: str,
-    options: dict[str, Any],
-) -> Ready:
-    """What answers calls of the kernels like this one from now on, without dropout and sink.
-
-    Args:
-        options: keywords of `flash_forward` or `flash_backward`.
-    """
-    kernels: Any = importlib.import_module(".kernels", __package__)
-    if impl != "triton":
-        kernels = importlib.import_module(".kernels.routing", __package__)
-        options = {**options, "impl": impl}
-    prepare = kernels.prepare_forward if kind == "forward" else kernels.prepare_backward
-    run: Ready = prepare(*tensors, **options)
-    return run
 
 
 def _backward(
@@ -188,16 +133,13 @@ def _backward(
         more["deterministic"] = settings.deterministic
     saved = (q, k, v, o, lse, do, dlse)
     with _uncast(q.device.type):
-        keywords: dict[str, Any] = {**settings.keywords, **more}
-        key = None
+        run = None
         if impl in _KERNELS and sink is seed is cu_seqlens_q is None:
-            given = tuple(x for x in saved if x is not None)
-            now = torch.are_deterministic_algorithms_enabled()
-            key = key_of(given, "backward", needs_dq, needs_dkdv, now, *settings)
-        if key is None:
+            run = ready_backward(saved, needs_dq, needs_dkdv, settings)
+        if run is None:
+            keywords = {**settings.keywords, **more}
             found = backward(*saved, *offsets, sink=sink, seed=seed, **keywords)
         else:
-            run = ready_or(key, lambda: prepared("backward", saved, impl, keywords))
             found = run(*saved)
     dq, dk, dv, dsink = found
     return (
@@ -355,6 +297,39 @@ class _Recorded(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Any, ...]:
         return _differentiate(ctx, *grads)
+
+
+class _RecordedAgain(torch.autograd.Function):
+    """What `_Recorded` does for a call like one before, whose launch is known."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, q: Tensor, k: Tensor, v: Tensor, launch: Ready, settings: Options
+    ) -> tuple[Tensor, Tensor]:
+        o, lse = launch(q, k, v)
+        ctx.settings = settings
+        _remember(ctx, (q, k, v, None, None, None, None, *settings), (o, lse))
+        return o, lse
+
+    @staticmethod
+    def backward(ctx: Any, do: Tensor | None, dlse: Tensor | None) -> tuple[Any, ...]:
+        needs_q, needs_k, needs_v, *_ = ctx.needs_input_grad
+        saved = (*ctx.saved_tensors[:5], do, dlse)
+        run = None
+        if do is not None:
+            run = ready_backward(saved, needs_q, needs_k or needs_v, ctx.settings)
+        if run is None:
+            return *_differentiate(ctx, do, dlse)[:3], None, None
+        dq, dk, dv, _ = run(*saved)
+        return dq, dk if needs_k else None, dv if needs_v else None, None, None
+
+
+def ready_recorded(tensors: tuple[Tensor, Tensor, Tensor], settings: Options) -> Ready | None:
+    """What answers calls like this one that autograd records; see `ready_forward`."""
+    launch = ready_forward(tensors, settings, recorded=True)
+    if launch is None:
+        return None
+    return lambda q, k, v: _RecordedAgain.apply(q, k, v, launch, settings)  # type: ignore[no-untyped-call]
 
 
 def run_attention(*arguments: Any) -> tuple[Tensor, Tensor]:

@@ -63,13 +63,19 @@ def _is_bare(x: Tensor) -> bool:
     )
 
 
-def key_of(tensors: tuple[Tensor, ...], *options: Any) -> tuple[Any, ...] | None:
+def key_of(
+    tensors: tuple[Tensor, ...], *options: Any, recorded: bool = False
+) -> tuple[Any, ...] | None:
     """All that checks and choices depend on; None for a call that is not to be remembered.
 
     Remembered are plain calls whose first tensor is of a half type, without autocast, their tensors
     aligned as torch allocates them, their options numbers, strings, pairs of whole numbers, or None.
+
+    Args:
+        recorded: calls that autograd records are remembered too; the options tell them apart.
     """
-    if not (is_plain(*tensors) and tensors[0].dtype in _HALVES):
+    plain = is_only_recorded if recorded else is_plain
+    if not (plain(*tensors) and tensors[0].dtype in _HALVES):
         return None
     if not all(type(x) in _KINDS or _is_pair(x) for x in options):
         return None
@@ -100,8 +106,10 @@ def ready_or(key: tuple[Any, ...], prepare: Callable[[], Ready]) -> Ready:
     return found
 
 
-def remember(key: tuple[Any, ...], function: Ready) -> None:
-    """From now on `function` answers such calls."""
+def remember(key: tuple[Any, ...], function: Ready | None) -> None:
+    """From now on `function`, if there is one, answers such calls."""
+    if function is None:
+        return
     if len(_READY) >= MOST:
         _READY.clear()
     _READY[key] = function

@@ -1,6 +1,6 @@
 """The public door of packed sequences: `flash_attention_varlen`.
 
-The same operator as a batch, with offsets; see `attention.attend`. Computes nothing itself.
+The same operator as a batch, with offsets; see `attention.checked`. Computes nothing itself.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from typing import Literal, overload
 
 from torch import Tensor
 
-from .attention import attend
-from .door import Impl, check_flag, costs_nothing_to_look, refuse_hopper
+from .attention import checked
+from .door import Impl, check_flag, costs_nothing_to_look, refuse_hopper, seed_tensor
 from .errors import ArgumentError
 from .language import Text
+from .operator import run_attention
 from .reference.inputs import check_tensors
 from .reference.varlen import check_offsets, check_packed
 
@@ -136,11 +137,14 @@ def flash_attention_varlen(
         check_packed(q, k, v, cu_seqlens_q, cu_seqlens_k)
         check_offsets("cu_seqlens_q", cu_seqlens_q, len(q))
         check_offsets("cu_seqlens_k", cu_seqlens_k, len(k))
-    o, lse = attend(
-        q, k, v, (cu_seqlens_q, cu_seqlens_k),
+    cu_seqlens = (cu_seqlens_q, cu_seqlens_k)
+    tensors, options = checked(
+        q, k, v, cu_seqlens,
         causal=causal, window=window, softcap=softcap, scale=scale, sink=sink,
         dropout_p=dropout_p, seed=seed, deterministic=deterministic, impl=impl,
     )  # fmt: skip
+    drawn = seed_tensor(seed, q) if dropout_p else None
+    o, lse = run_attention(*tensors, sink, drawn, *cu_seqlens, *options)
     return (o, lse) if return_lse else o
 
 

@@ -33,13 +33,13 @@ def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def long_way(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Notes each call that goes through the checks."""
     calls: list[str] = []
-    attend = attention.attend
+    checked = attention.checked
 
     def noted(*args: Any, **options: Any) -> Any:
         calls.append("checked")
-        return attend(*args, **options)
+        return checked(*args, **options)
 
-    monkeypatch.setattr(attention, "attend", noted)
+    monkeypatch.setattr(attention, "checked", noted)
     return calls
 
 
@@ -92,7 +92,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ids=str,
 )
 def test_the_second_step_of_training_chooses_no_tile_and_is_as_right(
-    options: dict[str, Any], cast: bool, chosen: list[str]
+    options: dict[str, Any], cast: bool, chosen: list[str], long_way: list[str]
 ) -> None:
     for seed in (0, 1, 2):
         q, k, v = (x.bfloat16().float() if cast else x for x in inputs(seed))
@@ -107,6 +107,46 @@ def test_the_second_step_of_training_chooses_no_tile_and_is_as_right(
             assert_within_budget(name, found.to(o.dtype) if name[0] == "d" else found, exact)
         # by the first step; from the second on nothing is chosen
         assert chosen == ["forward", "backward", "backward"]
+    assert len(long_way) == (3 if cast else 1), "under autocast tensors are cast anew"
+
+
+def test_of_recorded_calls_what_the_backward_depends_on_is_looked_at_too(
+    long_way: list[str],
+) -> None:
+    def step(recorded: bool = True, strict: bool = False, **options: Any) -> int:
+        q, k, v = inputs()
+        before, torch_s = len(long_way), torch.are_deterministic_algorithms_enabled()
+        torch.use_deterministic_algorithms(strict)
+        try:
+            o = flash_attention(q.requires_grad_(recorded), k, v, impl="triton", **options)
+        finally:
+            torch.use_deterministic_algorithms(torch_s)
+        assert isinstance(o, torch.Tensor) and o.requires_grad == recorded
+        return len(long_way) - before
+
+    different: list[dict[str, Any]] = [
+        {}, {"recorded": False}, {"strict": True}, {"deterministic": True}, {"deterministic": False},
+    ]  # fmt: skip
+    assert [step(**each) for each in different] == [1] * 5
+    assert [step(**each) for each in different] == [0] * 5
+    # the backward plays no part in a call that nobody records
+    assert step(recorded=False, deterministic=True) == step(recorded=False, strict=True) == 0
+
+
+def test_a_recorded_call_like_one_before_is_refused_what_the_operator_refuses() -> None:
+    q, k, v = inputs()
+    for _ in range(2):
+        leaf = q.clone().requires_grad_()
+        o = flash_attention(leaf, k, v, impl="triton")
+        assert isinstance(o, torch.Tensor)
+        [dq] = torch.autograd.grad(o.float().square().sum(), leaf, create_graph=True)
+        with pytest.raises(BackendUnavailable, match=r"reference\.attention"):
+            torch.autograd.grad(dq.sum(), leaf)
+        o = flash_attention(changed := leaf * 1, k, v, impl="triton")
+        assert isinstance(o, torch.Tensor)
+        changed.detach().zero_()
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            o.sum().backward()  # type: ignore[no-untyped-call]
 
 
 def _odd(do: torch.Tensor) -> torch.Tensor:

@@ -142,25 +142,28 @@ def prepare_forward(
         dropout_p=options.get("dropout_p", 0.0),
     )
     if takes_hopper(impl, "forward", q, k, v, asked):
-        return _hopper_forward(problem, scale)
+        return _hopper_forward(problem, scale, q, k, v)
     readable = importlib.import_module(".flash_forward", __package__).prepare_forward
     run: Run = readable(q, k, v, causal=causal, window=window, scale=scale, **options)
     return run
 
 
-def _hopper_forward(problem: AttentionProblem, scale: float | None) -> Run:
+def _hopper_forward(
+    problem: AttentionProblem, scale: float | None, q: Tensor, k: Tensor, v: Tensor
+) -> Run:
     """The launcher of the Hopper kernel, with results that lie as those of the readable one."""
     from .launching import on_device_of
 
     causal = problem.right is not None
     scale = 1 / math.sqrt(problem.head_dim) if scale is None else float(scale)
+    same = (q.shape, k.shape, q.stride(), k.stride(), v.stride(), q.dtype, q.device)
+    launch = _launch_for("forward", causal, scale, *same)
 
     def run(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         o = output_like(q)
         lse = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
-        same = (q.shape, k.shape, q.stride(), k.stride(), v.stride(), q.dtype, q.device)
         with on_device_of(q):
-            _launch_for("forward", causal, scale, *same)(q, k, v, o, lse)
+            launch(q, k, v, o, lse)
         return o, lse
 
     return run
@@ -252,18 +255,24 @@ def _hopper_backward(
     causal = problem.right is not None
     scale = 1 / math.sqrt(problem.head_dim) if scale is None else float(scale)
 
+    odd = [availability.of_layout(x=x) is not None for x in (o, do)]
+    launches: list[Callable[..., Any]] = []  # the one, once it is known
+
     def run(
         q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, do: Tensor, dlse: Tensor | None
     ) -> tuple[Tensor | None, ...]:
-        o, do = (x if availability.of_layout(x=x) is None else _dense(x) for x in (o, do))
+        o, do = (_dense(x) if copied else x for x, copied in zip((o, do), odd, strict=True))
         lse, dlse = lse.contiguous(), None if dlse is None else dlse.contiguous()
-        strides = (x.stride() for x in (q, k, v, o, do))
-        # rows are read in pieces of 16 bytes where they begin at one, and these two may begin anywhere
-        rows = (x is not None and x.data_ptr() % availability.ALIGNMENT for x in (lse, dlse))
-        same = (q.shape, k.shape, *strides, *rows, dlse is None, q.dtype, q.device)
         with on_device_of(q):
-            launch = _launch_for("backward", causal, scale, *same)
-            return *launch(q, k, v, o, lse, do, dlse), None
+            if not launches:
+                strides = (x.stride() for x in (q, k, v, o, do))
+                # rows are read in pieces of 16 bytes where they begin at one; these two may begin anywhere
+                rows = (
+                    x is not None and x.data_ptr() % availability.ALIGNMENT for x in (lse, dlse)
+                )
+                same = (q.shape, k.shape, *strides, *rows, dlse is None, q.dtype, q.device)
+                launches.append(_launch_for("backward", causal, scale, *same))
+            return *launches[0](q, k, v, o, lse, do, dlse), None
 
     return run
 
