@@ -27,6 +27,7 @@ FLOORS = {
     "tiled": 4,
     "kernels": 5,
     "repeated": 6,
+    "launches": 6,
     "operator": 6,
     "attention": 6,
     "decode_operator": 6,
