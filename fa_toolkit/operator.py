@@ -212,7 +212,14 @@ def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) 
 
 
 def _differentiate(ctx: Any, do: Tensor | None, dlse: Tensor | None) -> tuple[Any, ...]:
-    q, k, v, o, lse, *more = ctx.saved_tensors
+    return _gradients(ctx, ctx.saved_tensors, do, dlse)
+
+
+def _gradients(
+    ctx: Any, saved: tuple[Any, ...], do: Tensor | None, dlse: Tensor | None
+) -> tuple[Any, ...]:
+    """What `_differentiate` gives; `saved` may be asked for once (a checkpoint makes it then)."""
+    q, k, v, o, lse, *more = saved
     rest = (None,) * (3 + len(ctx.options))
     if do is None and dlse is None:
         return (None,) * 4 + rest
@@ -314,13 +321,13 @@ class _RecordedAgain(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, do: Tensor | None, dlse: Tensor | None) -> tuple[Any, ...]:
         needs_q, needs_k, needs_v, *_ = ctx.needs_input_grad
-        saved = (*ctx.saved_tensors[:5], do, dlse)
-        run = None
+        saved = ctx.saved_tensors
+        given, run = (*saved[:5], do, dlse), None
         if do is not None:
-            run = ready_backward(saved, needs_q, needs_k or needs_v, ctx.settings)
+            run = ready_backward(given, needs_q, needs_k or needs_v, ctx.settings)
         if run is None:
-            return *_differentiate(ctx, do, dlse)[:3], None, None
-        dq, dk, dv, _ = run(*saved)
+            return *_gradients(ctx, saved, do, dlse)[:3], None, None
+        dq, dk, dv, _ = run(*given)
         return dq, dk if needs_k else None, dv if needs_v else None, None, None
 
 

@@ -12,6 +12,7 @@ import torch
 from oracles import assert_within_budget, make_qkv, truth
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.checkpoint import checkpoint
 
 from fa_toolkit import attention, flash_attention, operator, repeated
 from fa_toolkit.errors import ArgumentError, BackendUnavailable, DtypeError, ShapeError
@@ -519,3 +520,24 @@ def test_a_trace_before_dispatch_holds_the_operator() -> None:
     q, k, v = _leaves()
     graph = make_fx(lambda q, k, v: flash_attention(q, k, v), pre_dispatch=True)(q, k, v).graph
     assert "fa_toolkit.attention" in str([node.target for node in graph.nodes])
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+@pytest.mark.parametrize("change", ["another alignment", "lse alone", "the same"])
+def test_a_checkpoint_of_a_call_like_one_before(change: str, reentrant: bool) -> None:
+    """It makes what was saved anew, and once: whatever way the backward takes."""
+    found = []
+    for _ in range(3):
+        leaves = [x.requires_grad_() for x in inputs()]
+        o, lse = checkpoint(
+            lambda q, k, v: flash_attention(q, k, v, impl="triton", return_lse=True),
+            *leaves, use_reentrant=reentrant,
+        )  # fmt: skip
+        do = torch.ones_like(o)
+        do = _odd(do) if change == "another alignment" else do
+        if change == "lse alone":
+            lse.sum().backward()
+        else:
+            torch.autograd.backward(o, do)
+        found.append([x.grad for x in leaves])
+    assert all(torch.equal(a, b) for a, b in zip(found[0], found[2], strict=True))
