@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -16,9 +15,9 @@ from ..measured.adopt import rounded
 from ..problem import AttentionProblem
 from .checking import in_layout, make_inputs
 from .failures import explained
-from .providers import Attend, Ready
+from .providers import Ready
 
-_CALLS, _WARM = 200, 20
+_CALLS, _WARM, _ROUNDS = 200, 20, 10
 
 
 def measure_host(
@@ -32,48 +31,53 @@ def measure_host(
     """Median microseconds of a forward call without gradients, and of a training step.
 
     The device is waited for between calls, outside the time. What a provider adds is its number
-    minus that of SDPA's flash backend, which is about as little as torch can do.
+    minus that of SDPA's flash backend, which is about as little as torch can do. All take turns, a
+    few calls each: a busy host is slow for seconds, and then it is slow for all of them.
     """
     made = make_inputs(problem, device, 1)
-    rows = []
+    timed: dict[tuple[str, str], Callable[[], Any]] = {}
     for ready in providers:
-        if ready.provider.scores:
-            continue
-        with explained(lambda why: None):
-            attend = ready.make(problem)
+        if not ready.provider.scores:
             *x, do = in_layout(made, ready.provider.layout)
-            plain, again = _forward(attend, x, calls, device, clock)
-            rows.append(Host(ready.provider.id, problem, plain, again))
-            if ready.provider.backward:  # what fails there leaves the row as it is
-                trained = _median(_training_step(attend, x, do), calls, device, clock)
-                rows[-1] = replace(rows[-1], trained=trained)
-    return rows
+            for name, call in _works(ready, problem, x, do, device):
+                with explained(lambda why: None), torch.set_grad_enabled(name == _TRAINED):
+                    for _ in range(_WARM):
+                        _once(call, device, clock)
+                    timed[ready.provider.id, name] = call
+    taken: dict[tuple[str, str], list[float]] = {key: [] for key in timed}
+    for _ in range(_ROUNDS):
+        for key, call in timed.items():
+            with torch.set_grad_enabled(key[1] == _TRAINED):
+                taken[key] += [_once(call, device, clock) for _ in range(-(-calls // _ROUNDS))]
+    medians = {key: rounded(1e6 * statistics.median(found)) for key, found in taken.items()}
+    return [
+        Host(id, problem, micro, medians.get((id, _REPLAYED)), medians.get((id, _TRAINED)))
+        for (id, name), micro in medians.items()
+        if name == _PLAIN
+    ]
 
 
-@torch.no_grad()
-def _forward(
-    attend: Attend, x: list[Tensor], calls: int, device: str, clock: Callable[[], float]
-) -> tuple[float, float | None]:
-    """Of a call, and of its replay from a CUDA graph."""
-
-    def call() -> Tensor:
-        return attend(*x)
-
-    plain = _median(call, calls, device, clock)
-    replay = _captured(call) if device == "cuda" else None
-    return plain, None if replay is None else _median(replay, calls, device, clock)
+_PLAIN, _REPLAYED, _TRAINED = "a call", "a replay", "a training step"
 
 
-def _training_step(attend: Attend, x: list[Tensor], do: Tensor) -> Callable[[], Any]:
-    """A forward call and its backward, gradients of q, k and v handed over and not added up."""
-    leaves = [tensor.detach().requires_grad_() for tensor in x]
-    return lambda: torch.autograd.grad(attend(*leaves), leaves, do)
+def _works(
+    ready: Ready, problem: AttentionProblem, x: list[Tensor], do: Tensor, device: str
+) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """What is timed of a provider; gradients of q, k and v are handed over and not added up."""
+    with explained(lambda why: None):
+        attend = ready.make(problem)
 
+        def call() -> Tensor:
+            return attend(*x)
 
-def _median(call: Callable[[], Any], calls: int, device: str, clock: Callable[[], float]) -> float:
-    """Microseconds, the first calls left out."""
-    taken = [_once(call, device, clock) for _ in range(_WARM + calls)]
-    return rounded(1e6 * statistics.median(taken[_WARM:]))
+        yield _PLAIN, call
+        with torch.no_grad():
+            replay = _captured(call) if device == "cuda" else None
+        if replay is not None:
+            yield _REPLAYED, replay
+        if ready.provider.backward:
+            leaves = [tensor.detach().requires_grad_() for tensor in x]
+            yield _TRAINED, lambda: torch.autograd.grad(attend(*leaves), leaves, do)
 
 
 def _captured(call: Callable[[], Any]) -> Callable[[], None] | None:

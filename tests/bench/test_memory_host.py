@@ -64,21 +64,31 @@ def test_training_holds_more_and_failures_are_rows() -> None:
 
 
 def test_host_time_is_the_median_of_calls_after_warm_up() -> None:
-    ticks = itertools.count()
-    slow = [0]
+    now, calls = [0.0], itertools.count()
 
-    def clock() -> float:
-        # each call takes 30 us, the first twenty a millisecond
-        tick = next(ticks)
-        after = 30 if tick < 58 else 70  # twenty-nine calls forward, then as many steps
-        slow[0] += (1000 if tick % 58 < 40 else after) if tick % 2 else 0
-        return 1e-6 * slow[0]
+    def slowly(q: Tensor, k: Tensor, v: Tensor, p: AttentionProblem) -> Tensor:
+        # the first twenty of each kind take a millisecond, others 30 us, with gradients 70
+        now[0] += 1e-6 * (1000 if next(calls) < 40 else 70 if q.requires_grad else 30)
+        return attention(q, k, v)[0]
 
-    one = ready("a", lambda q, k, v, p: attention(q, k, v)[0])
     wide = ready("wide", lambda q, k, v, p: q, scores=4)
-    rows = measure_host(square(16), [one, wide], device="cpu", calls=9, clock=clock)
+    clock = lambda: now[0]  # noqa: E731
+    rows = measure_host(square(16), [ready("a", slowly), wide], device="cpu", calls=9, clock=clock)
     assert [(row.provider, row.microseconds) for row in rows] == [("a", pytest.approx(30))]
     assert rows[0].trained == pytest.approx(70) and rows[0].replayed is None
+
+
+def test_a_host_that_is_busy_for_a_while_is_busy_for_all() -> None:
+    """Ten times slower for twenty calls in eighty, all at once."""
+    now, calls = [0.0], itertools.count()
+
+    def one(q: Tensor, k: Tensor, v: Tensor, p: AttentionProblem) -> Tensor:
+        now[0] += 1e-5 * (10 if 80 <= next(calls) < 100 else 1)
+        return q + k + v
+
+    rows = measure_host(square(16), [ready("a", one), ready("b", one)], device="cpu", calls=20,
+                        clock=lambda: now[0])  # fmt: skip
+    assert {row.microseconds for row in rows} == {10.0} == {row.trained for row in rows}
 
 
 def test_a_backward_that_fails_leaves_the_time_of_the_forward() -> None:
