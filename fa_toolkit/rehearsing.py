@@ -23,10 +23,10 @@ _ENDINGS = Text("a new file ending in .md or .html", "以 .md 或 .html 结尾�
 _FOLDER = Text("a folder that exists and can be written", "存在并且可写的文件夹")
 _AT_LEAST_ONE = Text("a number of questions, 1 or more", "题数，至少 1")
 _CONFIRM = Text(
-    'This forgets {n} answers, for good. Type "{phrase}" to go on: ',
+    'This forgets every answer, {n} in all, for good. Type "{phrase}" to go on: ',
     "这会把 {n} 条作答全部删除，无法恢复。要继续请输入“{phrase}”：",
 )
-_FORGOTTEN = Text("{n} answers forgotten.", "已删除 {n} 条作答。")
+_FORGOTTEN = Text("Answers forgotten: {n}.", "已删除 {n} 条作答。")
 _KEPT = Text("Nothing was forgotten.", "什么都没有删除。")
 
 

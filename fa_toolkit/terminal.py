@@ -212,8 +212,9 @@ def check(exercise: str | None, target: str | None) -> int:
     out = console()
     if exercise is None:
         out.print(say(_EXERCISES))
+        width = max(map(len, exercises.ids()))
         for known in exercises.ids():
-            out.print(f"  {known:<16}{say(exercises.get(known).title)}")
+            out.print(f"  {known:<{width}}  {say(exercises.get(known).title)}")
         return 0
     if exercise.endswith(".ipynb"):
         expected = Text("the id of an exercise, as 03.merge", "练习的编号，如 03.merge")

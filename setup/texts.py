@@ -19,7 +19,8 @@ make lock       resolve setup/lock.txt anew
 
 Variables:  TORCH=cpu | cuda   INDEX=<package index>   TORCH_INDEX=<index of CPU builds>
             ARGS="--port 9000 --lang zh"   FA_LANG=zh   PYTHON=<python 3.11 to 3.14>
-Outside this folder go only your progress (to your user data directory) and pip's cache.""",
+Outside this folder go only your progress (to your user data directory) and what pip, npm and
+matplotlib keep in their caches.""",
     """\
 make lab        需要时先建好环境，再用 JupyterLab 打开课程
 make test       同一个环境加上测试工具，运行默认测试
@@ -27,14 +28,14 @@ make env        只建环境，放在 .venv
 make book       把所有章节做成不用 kernel 的网站，放在 build/book
 make doctor     检查这台机器：哪些能用，哪些不能用，怎么办
 make check      代码规范、格式和类型
-make notebooks  把每个 notebook 从头到尾执行一遍
 make slow       耗时长的测试
+make notebooks  把每个 notebook 从头到尾执行一遍
 make browser    在 Chromium 里打开真正的 JupyterLab，走一遍课程
 make lock       重新生成 setup/lock.txt
 
 变量：      TORCH=cpu | cuda   INDEX=<软件源>   TORCH_INDEX=<CPU 版所在的源>
             ARGS="--port 9000 --lang zh"   FA_LANG=zh   PYTHON=<Python 3.11 到 3.14>
-写在这个文件夹之外的只有你的学习进度（在用户数据目录）和 pip 的缓存。""",
+写在这个文件夹之外的只有你的学习进度（在用户数据目录），以及 pip、npm、matplotlib 的缓存。""",
 )
 
 BUILDING = Text("Making the environment in .venv ({python})", "正在 .venv 里建立环境（{python}）")

@@ -78,6 +78,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
+def _the_language_of_one_test_is_not_that_of_the_next() -> Iterator[None]:
+    from fa_toolkit import language
+
+    before = list(language._started)
+    yield
+    language._started[:] = before
+
+
+@pytest.fixture(autouse=True)
 def seed() -> int:
     """Every test starts from the same random state."""
     torch.manual_seed(0)

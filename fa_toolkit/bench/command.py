@@ -134,10 +134,13 @@ def run(
     _check_targets(options)
     import torch
 
+    from .providers import also
     from .render import show
     from .session import measure
     from .tables import footer, tables
 
+    for target in options.also:
+        also(target)  # a function that is not there is named at once, with and without a GPU
     gpu = torch.cuda.is_available()
     if not gpu:
         print(say(_NO_GPU), file=stream)
@@ -172,6 +175,10 @@ def run(
     return DONE if result.complete or result.left_out else INTERRUPTED
 
 
+#: what a file would be called, and no folder
+_PICTURES = frozenset({".png", ".svg", ".pdf", ".jpg"})
+
+
 def _idle(options: argparse.Namespace, asked: bool) -> list[str]:
     """The options that were given and that a run on a CPU does not look at."""
     names = ("suite", "dtype", "providers", "also", "sustain", *(() if asked else ("mask",)))
@@ -187,6 +194,10 @@ def _check_targets(options: argparse.Namespace) -> None:
             got=Text("none installed", "没有安装"),
             hint='pip install "fa-toolkit[course]"',
         )
+    if options.plot is not None and options.plot.suffix in _PICTURES:
+        folder = Text("a folder for the pictures", "放图的文件夹")
+        hint = str(options.plot.with_suffix(""))
+        raise ArgumentError("--plot", expected=folder, got=str(options.plot), hint=hint)
     for target in (options.json and options.json.parent, options.plot):
         if target is None:
             continue

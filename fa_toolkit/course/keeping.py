@@ -10,15 +10,15 @@ from ..progress.exchange import export_to, import_from
 from .cards import Card
 from .memory import store
 
-_EXPORTED = Text("{n} answers written to {path}.", "已把 {n} 条作答写入 {path}。")
-_IMPORTED = Text("{n} answers added from {path}.", "已从 {path} 加入 {n} 条作答。")
+_EXPORTED = Text("Answers written to {path}: {n}.", "已把 {n} 条作答写入 {path}。")
+_IMPORTED = Text("Answers added from {path}: {n}.", "已从 {path} 加入 {n} 条作答。")
 _ASK = Text(
-    "This would forget {n} answers, for good. If you mean it: "
+    "This would forget every answer, {n} in all, for good. If you mean it: "
     'fa.course.reset_progress(confirm="{phrase}"). To keep a copy, export first.',
     "这会把 {n} 条作答全部删除，无法恢复。确定的话："
     'fa.course.reset_progress(confirm="{phrase}")。想留一份，请先导出。',
 )
-_FORGOTTEN = Text("{n} answers forgotten.", "已删除 {n} 条作答。")
+_FORGOTTEN = Text("Answers forgotten: {n}.", "已删除 {n} 条作答。")
 
 
 def exported(path: str) -> Card:

@@ -117,15 +117,34 @@ def test_a_case_that_memory_cannot_hold_is_a_line_and_the_next_is_measured(
 
 
 def test_what_a_cpu_does_not_look_at_is_said(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(cpu, "problems", lambda extent, asked=(): [])
-    given = ["--also", "mine.py:f", "--providers", "fa3", "--mask", "full"]
+    mine = tmp_path / "mine.py"
+    mine.write_text("def f(q, k, v, *, causal): return q\n")
+    given = ["--also", f"{mine}:f", "--providers", "fa3", "--mask", "full"]
     assert cli.main(["bench", *given]) == cli.DONE
     said = capsys.readouterr().out
     assert "Without a GPU this has no effect: --providers, --also, --mask." in said
     assert cli.main(["bench", "--lengths", "512", "--mask", "full"]) == cli.DONE
     assert "no effect" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--also", "nofile.py:attention"], "nofile.py"),
+        (["--also", "mine.py"], "module:function"),
+        (["--also", "json:nothing"], "json:nothing"),
+        (["--plot", "rates.png"], "a folder for the pictures"),
+    ],
+)
+def test_what_cannot_be_used_is_named_before_anything_is_measured(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["bench", *arguments]) == cli.MISUSED
+    told = capsys.readouterr()
+    assert said in told.err and "measured" not in told.out
 
 
 def test_plots_without_matplotlib_are_refused_first(

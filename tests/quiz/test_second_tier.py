@@ -433,4 +433,4 @@ def test_from_the_terminal(
         == 0
     )
     assert [body["model"] for body in endpoint.asked] == ["mine"]
-    assert capsys.readouterr().out.count("Second tier: mine") == 1
+    assert capsys.readouterr().out.count("language model mine") == 1

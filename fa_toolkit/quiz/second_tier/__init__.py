@@ -33,16 +33,16 @@ _T = TypeVar("_T")
 _served: dict[str, str] = {}  # endpoint -> the model it named first
 
 _RAISED = Text(
-    "Second tier: {model} pointed to {n} of these in your words; the score is computed here.",
-    "第二级：{model} 在你的话里指出了其中 {n} 条；分数仍由本程序计算。",
+    "The language model {model} pointed to {n} of these in your words; the score is computed here.",
+    "语言模型 {model} 在你的话里指出了其中 {n} 条；分数仍由本程序计算。",
 )
 _AGREED = Text(
-    "Second tier: {model} read the answer too and found nothing more.",
-    "第二级：{model} 也读了这份答案，没有发现更多。",
+    "The language model {model} read the answer too and found nothing more.",
+    "语言模型 {model} 也读了这份答案，没有发现更多。",
 )
 _FELL_BACK = Text(
-    "The second tier did not help ({reason}); this is the verdict of the built-in grader alone.",
-    "第二级没有用上（{reason}）；这里只有内置评分器的结论。",
+    "The language model did not help ({reason}); this is the verdict of the built-in grader alone.",
+    "语言模型没有用上（{reason}）；这里只有内置评分器的结论。",
 )
 _RESTING = Text("it failed a moment ago", "刚才请求失败，稍后再试")
 
