@@ -59,6 +59,8 @@ def _is_bare(x: Tensor) -> bool:
         and not x.is_neg()
         # `is_grads_batched` makes the one, functionalization the other, with no transform at work
         and not torch._C._functorch.is_legacy_batchedtensor(x)
+        # a transform that has ended leaves such views behind for whoever kept them
+        and not torch._C._functorch.is_functorch_wrapped_tensor(x)
         and not torch._is_functional_tensor(x)
     )
 

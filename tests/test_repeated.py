@@ -541,3 +541,34 @@ def test_a_checkpoint_of_a_call_like_one_before(change: str, reentrant: bool) ->
             torch.autograd.backward(o, do)
         found.append([x.grad for x in leaves])
     assert all(torch.equal(a, b) for a, b in zip(found[0], found[2], strict=True))
+
+
+@pytest.mark.parametrize("transform", ["grad", "vmap"])
+@pytest.mark.parametrize("recorded", [False, True])
+def test_what_was_kept_from_inside_a_transform_is_not_taken_for_memory(
+    transform: str, recorded: bool
+) -> None:
+    """The same answer, or the same refusal, as for a type that is never remembered."""
+
+    def call(dtype: torch.dtype) -> Any:
+        kept: list[torch.Tensor] = []
+
+        def inside(x: torch.Tensor) -> torch.Tensor:
+            kept.append(x * 1)
+            return kept[0].sum()
+
+        q = torch.ones(1, 2, 5, 16, dtype=dtype)
+        if transform == "grad":
+            torch.func.grad(inside)(q)
+        else:
+            torch.vmap(inside)(q[None])
+        with nullcontext() if recorded else torch.no_grad():
+            try:
+                o = flash_attention(kept[0], q, q, impl="triton")
+            except (ShapeError, RuntimeError) as error:
+                return type(error)
+        assert isinstance(o, torch.Tensor)
+        return o.float().sum().item()
+
+    for _ in range(2):
+        assert call(torch.float16) == call(torch.float32)
